@@ -66,6 +66,7 @@ import { createFleet, type Desired } from './fleet.ts';
 import { watchFleet } from './fleet-watch.ts';
 import { knownSecrets } from './known-secrets.ts';
 import { keepDeclaredDates } from './managed/declared-dates.ts';
+import { readStored } from './managed/read-stored.ts';
 import { managedRoutes } from './managed/routes.ts';
 import { changedKinds, storedKind } from './managed/stored-kind.ts';
 import { createMetrics } from './metrics.ts';
@@ -322,7 +323,18 @@ await app.register(status, {
 });
 await app.register(managedRoutes(targetResource), { parts: { ...admin, config, fleet } });
 await app.register(recordRoutes, {
-  parts: { store: records.store, access, nowMs, log, sample: () => config.declared.audit.sample },
+  parts: {
+    store: records.store,
+    access,
+    nowMs,
+    log,
+    sample: () => config.declared.audit.sample,
+    around: {
+      documents: () => readStored(documents).then(({ state: { documents: stored } }) => stored),
+      rules: () => config.rules,
+      budgetsAt: budgets.askedAt,
+    },
+  },
 });
 const signIns = (): SignIns => signInsOf(config.declared.identities, environment.variables);
 await app.register(dashboard, { parts: { access, store: documents, signIns, version: manifest.version, log } });

@@ -8,6 +8,7 @@ import type { RecordStore } from '../store/records/record-store.ts';
 import type { StateStore } from '../store/state/state-store.ts';
 import { type BudgetParts, budgetsOfState, tidyBudgets } from './admin/budgets/parts.ts';
 import { removeExpiredBudgets } from './budgets/expiry.ts';
+import { type AskedBudget, questionsOf } from './budgets/standing.ts';
 import { createBudgetWarnings } from './budgets/warnings.ts';
 import { type BudgetWatch, watchBudgets } from './budgets/watch.ts';
 import type { ConfigInForce } from './config-in-force.ts';
@@ -35,6 +36,8 @@ export interface OpenBudgets {
   readonly ask: () => void;
   /** From when on usage counts for a budget; 0: that is not known yet; Infinity: there is none. Unix milliseconds. */
   readonly countedSinceMs: () => number;
+  /** Those in force, in the windows of a moment that is past; resets since then do not count. Unix milliseconds. */
+  readonly askedAt: (atMs: number) => readonly AskedBudget[];
   /** A configuration is in force, or other documents are. */
   changed(): void;
   /** From now on expired budgets are removed. Gives the parts of the admin API. */
@@ -63,6 +66,12 @@ export async function openBudgets(parts: BudgetsParts): Promise<OpenBudgets> {
   return {
     watch,
     ask: () => watch.recordsArrived(),
+    askedAt(atMs) {
+      if (!config.isLoaded) return [];
+      const present = budgetsAt(Math.floor(nowMs()));
+      const then = present.map((each) => ((each.lastResetMs ?? 0) > atMs ? { ...each, lastResetMs: undefined } : each));
+      return questionsOf(then, anchors(), atMs);
+    },
     countedSinceMs: () => (config.isLoaded && managed.credentials.isComplete ? watch.countedSinceMs() : 0),
     changed() {
       if (!config.isLoaded) return;

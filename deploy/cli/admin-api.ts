@@ -1,7 +1,6 @@
 // Asks the admin API of a gateway that runs.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
 
 export const connectionHelp = `  --url URL   the gateway; default http://GATEWAY_HOST:GATEWAY_PORT, without these http://127.0.0.1:8080
 The key is GATEWAY_MASTER_KEY, or lies in the file GATEWAY_MASTER_KEY_FILE, or in master-key in GATEWAY_DATA (default ./data).`;
@@ -10,6 +9,9 @@ The key is GATEWAY_MASTER_KEY, or lies in the file GATEWAY_MASTER_KEY_FILE, or i
 export const connectionOptions = { url: { type: 'string' } } as const;
 
 const timeoutMs = 10_000;
+/** Of an answer of any length. */
+const silentMs = 60_000;
+const mostBytes = 4 * 2 ** 30;
 
 interface Question {
   readonly method?: 'GET' | 'POST' | 'DELETE';
@@ -18,11 +20,41 @@ interface Question {
   readonly body?: object;
 }
 
-/** The body of an answer of any length, as it comes. Rejects as `askAdmin` does. */
-export async function readAdmin(url: string | undefined, path: string): Promise<Readable> {
-  const { origin, answer } = await ask(url, { path }, undefined);
-  if (answer.ok && answer.body !== null) return Readable.fromWeb(answer.body);
-  throw refusalOf(origin, answer.status, await answer.text());
+/**
+ * The body of an answer, as it comes. Rejects as `askAdmin` does; so does reading on when nothing has come for a minute, or more than is good for a
+ * disk.
+ */
+export async function readAdmin(url: string | undefined, path: string): Promise<AsyncIterable<Uint8Array>> {
+  const silence = new AbortController();
+  const timer = setTimeout(() => silence.abort(new Error(`nothing has come for ${silentMs / 1_000} s`)), silentMs);
+  try {
+    const { origin, answer } = await ask(url, { path }, silence.signal);
+    if (answer.ok && answer.body !== null) return boundedBody(answer.body, silence, timer);
+    throw refusalOf(origin, answer.status, await answer.text());
+  } catch (error) {
+    clearTimeout(timer);
+    throw error;
+  }
+}
+
+async function* boundedBody(
+  body: AsyncIterable<Uint8Array>,
+  silence: AbortController,
+  timer: NodeJS.Timeout,
+): AsyncGenerator<Uint8Array> {
+  let bytes = 0;
+  try {
+    for await (const chunk of body) {
+      bytes += chunk.length;
+      if (bytes > mostBytes)
+        throw new Error(`the answer has more than ${mostBytes / 2 ** 30} GiB: ask for less time, or for a share`);
+      yield chunk;
+      timer.refresh();
+    }
+  } finally {
+    clearTimeout(timer);
+    silence.abort();
+  }
 }
 
 /** Gives the body of the answer. Throws with the message of the gateway when it refuses, and with the address when it does not answer. */

@@ -1,12 +1,13 @@
 // `model-gateway export traffic`: recorded requests as a file for `model-gateway plan`, on a laptop or in CI.
-import { createWriteStream, existsSync, readFileSync } from 'node:fs';
-import { createInterface } from 'node:readline';
-import type { Readable } from 'node:stream';
+import { createWriteStream, existsSync, readFileSync, rmSync } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { parseArgs } from 'node:util';
 import { createGzip } from 'node:zlib';
-import { hashedLine, hasherOf } from '../../domain/records/hash-names.ts';
-import type { TrafficHead, TrafficLine } from '../../domain/records/traffic.ts';
+import { type HashName, hasherOf, renamedLine } from '../../domain/records/hash-names.ts';
+import type { TrafficLine } from '../../domain/records/traffic.ts';
+import { hashedHead } from '../../domain/replays/live-settings.ts';
+import { readTrafficHead } from '../../domain/replays/traffic-head.ts';
+import { trafficLines } from '../../domain/replays/traffic-lines.ts';
 import { timestamp } from '../../domain/timestamp.ts';
 import { parseMomentOrLength } from '../../schemas/formats/moment-or-length.ts';
 import { connectionOptions, readAdmin } from './admin-api.ts';
@@ -19,6 +20,7 @@ const options = {
   until: { type: 'string' },
   share: { type: 'string' },
   'salt-file': { type: 'string' },
+  'without-overrides': { type: 'boolean', default: false },
 } as const;
 
 /** Shorter ones can be guessed. Characters. */
@@ -30,20 +32,28 @@ export async function exportTraffic(args: readonly string[]): Promise<Outcome> {
   const [file, ...others] = positionals;
   if (file === undefined || others.length > 0)
     return {
-      output: 'usage: model-gateway export traffic FILE [--since WHEN] [--until WHEN] [--share 0.1] [--salt-file FILE]',
+      output:
+        'usage: model-gateway export traffic FILE [--since WHEN] [--until WHEN] [--share 0.1] [--salt-file FILE] [--without-overrides]',
       code: 2,
     };
   if (existsSync(file) && !values.force) return { output: `${file} exists; --force replaces it`, code: 1 };
   const salt = saltIn(values['salt-file']);
-  const query = new URLSearchParams();
+  const query = new URLSearchParams({ around: 'true' });
   if (values.since !== undefined) query.set('from', momentOf(values.since));
   if (values.until !== undefined) query.set('to', momentOf(values.until));
   if (values.share !== undefined) query.set('share', values.share);
   const stream = await readAdmin(values.url, `traffic?${query.toString()}`);
-  const written = createWriteStream(file, { mode: 0o600 });
+  const form = {
+    hash: salt === undefined ? undefined : hasherOf(salt),
+    isWithoutOverrides: values['without-overrides'],
+  };
   const counted = { lines: 0 };
-  const lines = countedLines(stream, salt, counted);
-  await (file.endsWith('.gz') ? pipeline(lines, createGzip(), written) : pipeline(lines, written));
+  const lines = writtenLines(stream, form, counted);
+  const written = createWriteStream(file, { mode: 0o600 });
+  await (file.endsWith('.gz') ? pipeline(lines, createGzip(), written) : pipeline(lines, written)).catch((error) => {
+    rmSync(file, { force: true });
+    throw error;
+  });
   const hidden = salt === undefined ? '' : '; user paths, keys, labels and sessions are hashes';
   return { output: `written: ${file}, ${counted.lines} requests${hidden}`, code: 0 };
 }
@@ -63,19 +73,38 @@ function momentOf(text: string): string {
   return timestamp(moment);
 }
 
-async function* countedLines(
-  stream: Readable,
-  salt: string | undefined,
+interface Form {
+  /** Undefined: names are written as they are. */
+  readonly hash: HashName | undefined;
+  readonly isWithoutOverrides: boolean;
+}
+
+async function* writtenLines(
+  bytes: AsyncIterable<Uint8Array>,
+  form: Form,
   counted: { lines: number },
 ): AsyncGenerator<string> {
-  const hash = salt === undefined ? undefined : hasherOf(salt);
+  const { hash } = form;
   let isHead = true;
-  for await (const text of createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY })) {
-    if (text === '') continue;
-    if (!isHead) counted.lines += 1;
-    if (hash === undefined) yield `${text}\n`;
-    else if (isHead) yield `${JSON.stringify({ ...(JSON.parse(text) as TrafficHead), hashed: true })}\n`;
-    else yield `${JSON.stringify(hashedLine(JSON.parse(text) as TrafficLine, hash))}\n`;
-    isHead = false;
+  for await (const texts of trafficLines(bytes)) {
+    const lines = texts.filter((text) => text !== '');
+    const [first = ''] = lines;
+    const head: string[] = isHead && lines.length > 0 ? [writtenHead(first, form)] : [];
+    const requests = lines.slice(head.length);
+    isHead &&= head.length === 0;
+    counted.lines += requests.length;
+    const written =
+      hash === undefined
+        ? requests
+        : requests.map((text) => JSON.stringify(renamedLine(JSON.parse(text) as TrafficLine, hash)));
+    yield [...head, ...written].map((text) => `${text}\n`).join('');
   }
+}
+
+function writtenHead(text: string, { hash, isWithoutOverrides }: Form): string {
+  const read = readTrafficHead(JSON.parse(text));
+  if (typeof read === 'string') throw new Error(`the answer of the gateway ${read}`);
+  const { live, ...others } = read;
+  const head = live === undefined || isWithoutOverrides ? others : { ...others, live };
+  return JSON.stringify(hash === undefined ? head : hashedHead(head, hash));
 }

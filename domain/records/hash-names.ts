@@ -22,34 +22,36 @@ export function hasherOf(salt: string): HashName {
   };
 }
 
-/** The line with every segment of its user path, its labels, its key and its session as hashes. */
-export function hashedLine(line: TrafficLine, hash: HashName): TrafficLine {
-  return renamed(line, hash);
-}
-
 /** Finds names by their hashes: those that stand in one of these values, as parts of texts. Other hashes stay. */
-export function revealerOf(values: readonly unknown[], hash: HashName): (line: TrafficLine) => TrafficLine {
+export function revealerOf(values: readonly unknown[], hash: HashName): HashName {
   const byHash = new Map<string, string>();
   const note = (text: string): void => {
     for (const part of [text, ...text.split('/')]) if (part !== '') byHash.set(hash(part), part);
   };
   for (const value of values) walk(value, note);
-  return (line) => renamed(line, (name) => byHash.get(name) ?? name);
+  return (name) => byHash.get(name) ?? name;
 }
 
-function renamed(line: TrafficLine, rename: (name: string) => string): TrafficLine {
-  const { user_path: userPath, labels, key, session } = line;
+/** The line with another name for every segment of its user path, its labels, its key and its session. */
+export function renamedLine(line: TrafficLine, rename: HashName): TrafficLine {
+  // A rule is named after whom it is for.
+  const { user_path: userPath, labels, key, session, rule: _, ...others } = line;
   const renamedKey = key?.startsWith(keyPrefix) ? keyPrefix + rename(key.slice(keyPrefix.length)) : key && rename(key);
   return {
-    ...line,
-    user_path: userPath
-      .split('/')
-      .map((segment) => (segment === '' ? '' : rename(segment)))
-      .join('/'),
+    ...others,
+    user_path: renamedPath(userPath, rename),
     ...(labels === undefined ? {} : { labels: labels.map(rename) }),
     ...(renamedKey === undefined ? {} : { key: renamedKey }),
     ...(session === undefined ? {} : { session: rename(session) }),
   };
+}
+
+/** A path with every segment renamed. */
+export function renamedPath(path: string, rename: HashName): string {
+  return path
+    .split('/')
+    .map((segment) => (segment === '' ? '' : rename(segment)))
+    .join('/');
 }
 
 function walk(value: unknown, note: (text: string) => void): void {

@@ -55,18 +55,6 @@ export interface TrafficLine {
   readonly n?: number;
 }
 
-/** The first line of a file of traffic. */
-export interface TrafficHead {
-  readonly traffic: 1;
-  /** RFC 3339: from the first moment to just before the second. */
-  readonly from: string;
-  readonly to: string;
-  /** The share of the requests that is in it, 0 to 1. */
-  readonly share: number;
-  /** User paths, keys, labels and sessions are replaced by hashes. */
-  readonly hashed: boolean;
-}
-
 /** The line of an entry of the audit log; undefined: it is about no request of a client. `succeeded`: the share of requests that went well which is recorded. */
 export function trafficLineOf(entry: AuditEntry, succeeded: number): TrafficLine | undefined {
   const { data, usage, asked_by: askedBy, counts_as: countsAs } = entry;
@@ -120,17 +108,6 @@ type Loose<Shape> = { readonly [Key in keyof Shape]: Shape[Key] | undefined };
 
 function compact(line: Loose<Required<TrafficLine>>): TrafficLine {
   return Object.fromEntries(Object.entries(line).filter(([, value]) => value !== undefined)) as unknown as TrafficLine;
-}
-
-/** The head of a file of traffic; or what is wrong with it, as the end of a sentence. */
-export function readTrafficHead(value: unknown): TrafficHead | string {
-  const { traffic, from, to, share, hashed } = membersOf(value);
-  if (traffic !== 1)
-    return 'is not the head of a file of traffic: {"traffic":1,…}, as model-gateway export traffic writes it';
-  if (typeof from !== 'string' || parseMoment(from) === undefined) return 'has no valid "from": RFC 3339';
-  if (typeof to !== 'string' || parseMoment(to) === undefined) return 'has no valid "to": RFC 3339';
-  if (typeof share !== 'number' || !(share > 0 && share <= 1)) return 'has no valid "share": above 0, at most 1';
-  return { traffic, from, to, share, hashed: hashed === true };
 }
 
 /** A line of traffic; or what is wrong with it, as the end of a sentence. Members that have another type than theirs are refused, unknown ones ignored. */

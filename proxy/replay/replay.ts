@@ -1,11 +1,13 @@
 // Runs traffic through two configurations side by side, and says what the second would have done otherwise.
 import type { TrafficLine } from '../../domain/records/traffic.ts';
+import type { LiveSettings, SpentBefore } from '../../domain/replays/traffic-head.ts';
 import type { AssembledConfig } from '../../gitops/assemble/assembled.ts';
 import type { Counting } from '../limits/counted-rules.ts';
 import { Impact } from './impact.ts';
 import { Replayer } from './replayer.ts';
+import { takeSpent } from './spent-before.ts';
 import { Typical } from './typical.ts';
-import { createWorld } from './world.ts';
+import { createWorld, type World } from './world.ts';
 
 export interface ReplayedConfigs {
   /** In force when the traffic was recorded. */
@@ -18,6 +20,10 @@ export interface ReplaySettings {
   readonly countingAt: (path: string) => Counting | undefined;
   /** How many requests each request of the traffic stands for: 1 divided by the share that was exported. */
   readonly weight: number;
+  /** What operators have set, in both configurations. */
+  readonly live: LiveSettings | undefined;
+  /** Requests that began before only fill windows. Unix milliseconds. */
+  readonly fromMs: number;
 }
 
 /** An impact; and what it would be if answers that were not recorded were half, or twice, as long as is typical. */
@@ -37,29 +43,51 @@ export class Replay {
   readonly #after: Replayer;
   /** With other guesses. */
   readonly #spread: readonly { readonly replayer: Replayer; refused: number }[];
-  readonly #weight: number;
+  readonly #settings: ReplaySettings;
 
   /** Throws for a configuration that cannot be compiled. */
-  constructor({ before, after }: ReplayedConfigs, { usageEnabled, countingAt, weight }: ReplaySettings) {
-    const replayer = (config: AssembledConfig, scale: number): Replayer => {
-      const world = createWorld(config, 'planned', usageEnabled);
-      return new Replayer(world, { typical: this.#typical, countingAt, scale });
-    };
-    this.#weight = weight;
+  constructor({ before, after }: ReplayedConfigs, settings: ReplaySettings) {
+    const replayer = (config: AssembledConfig, scale: number): Replayer =>
+      new Replayer(createWorld(config, settings), { typical: this.#typical, countingAt: settings.countingAt, scale });
+    this.#settings = settings;
     this.#before = replayer(before, 1);
     this.#after = replayer(after, 1);
     const isSpread = this.#after.world.countsAnswers;
     this.#spread = isSpread ? halfAndDouble.map((scale) => ({ replayer: replayer(after, scale), refused: 0 })) : [];
   }
 
+  get before(): World {
+    return this.#before.world;
+  }
+
+  get after(): World {
+    return this.#after.world;
+  }
+
+  /** The longest window of a rule. Milliseconds. */
+  get longestMs(): number {
+    const rules = [this.before, this.after].flatMap(({ limiter }) => limiter.rules());
+    return rules.reduce((longest, { periodSeconds }) => Math.max(longest, periodSeconds * 1_000), 0);
+  }
+
+  /** What budgets had spent before `beginMs` (Unix milliseconds); gives the titles of those of which it is not known. */
+  begin(spent: readonly SpentBefore[], beginMs: number): string[] {
+    const worlds = [this.#before, this.#after, ...this.#spread.map(({ replayer }) => replayer)];
+    return [...new Set(worlds.flatMap(({ world }) => takeSpent(world, spent, beginMs)))];
+  }
+
   take(line: TrafficLine): void {
-    const copies = copiesOf((line.n ?? 1) * this.#weight, line.id);
+    const { weight, fromMs } = this.#settings;
+    const isCounted = line.at >= fromMs;
+    const copies = copiesOf((line.n ?? 1) * weight, line.id);
     for (let copy = 0; copy < copies; copy += 1) {
       const before = this.#before.decide(line);
       const after = this.#after.decide(line, before.balanced);
-      this.#impact.note(line, before.verdict, after.verdict);
-      for (const each of this.#spread)
-        if (each.replayer.decide(line, before.balanced).verdict.outcome === 'refused') each.refused += 1;
+      if (isCounted) this.#impact.note(line, before.verdict, after.verdict);
+      for (const each of this.#spread) {
+        const { verdict } = each.replayer.decide(line, before.balanced);
+        if (isCounted && verdict.outcome === 'refused') each.refused += 1;
+      }
     }
     this.#typical.note(line);
   }

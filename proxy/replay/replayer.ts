@@ -77,7 +77,7 @@ export class Replayer {
     this.#open.settleUntil(nowMs);
     this.#count += 1;
     if (this.#count % sweepEvery === 0) this.world.limiter.sweep(nowMs);
-    const caller = callerOf(line, this.world.keys);
+    const caller = callerOf(line, this.world);
     if (caller === undefined) return stopped(refused('invalid_api_key', `key ${line.key ?? ''}`));
     const entered = this.#enter(line, caller, nowMs);
     return 'outcome' in entered ? stopped(entered) : this.#resolve(entered, recorded);
@@ -134,14 +134,21 @@ export class Replayer {
     return foreseen(rulesOfTarget(counts, target, this.world.limiter), nowMs) !== undefined;
   }
 
-  /** As recorded, where the route is the same and the choice did not depend on rules; else as the strategy chooses. */
+  /** As recorded, where the route is the same and the choice depended neither on rules nor on drains; else as the strategy chooses. */
   #placesFor({ line, nowMs }: Asking, route: Route | undefined, recorded: Balanced): readonly Place[] {
     if (route === undefined) return placesOf(line, []);
     const answered = answeredBy(line);
+    const { states, balance } = this.world;
     const isSame = recorded.signature === signatureOf(route);
-    if (isSame && line.calls !== undefined && recorded.full.every((name) => name === answered))
+    const isOut = (target: Target): boolean => states.drainOf(target) !== undefined;
+    if (
+      isSame &&
+      line.calls !== undefined &&
+      recorded.full.every((name) => name === answered) &&
+      !route.targets.some(isOut)
+    )
       return placesOf(line, route.targets);
-    const ordered = this.world.balance(route, { nowMs, thread: line.session });
+    const ordered = balance(route, { nowMs, thread: line.session }).filter((target) => !isOut(target));
     return isSame && route.strategy === 'failover' ? orderOf(ordered, answered, recorded.full) : ordered;
   }
 
@@ -164,7 +171,7 @@ export class Replayer {
     const answered = answeredBy(line);
     const failing = new Set((line.calls ?? []).map(({ provider, model }) => `${provider}/${model}`));
     if (answered !== undefined) failing.delete(answered);
-    const endMs = nowMs + Math.max(1, Math.ceil(lastsMs));
+    const endMs = nowMs + Math.ceil(lastsMs);
     let isAsked = places.length === 0;
     let by: Rule | undefined;
     for (const place of places) {

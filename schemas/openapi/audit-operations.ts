@@ -102,7 +102,7 @@ export const auditOperations: readonly Operation[] = [
     summary: 'The requests of a time, a line each, as `model-gateway plan` replays them.',
     description:
       'A head, then a line for each request of a client, in the order in which they began: who asked for what, what it took and what became of it; no bodies, no addresses. What the audit log leaves out is not in it. At most 8 exports are under way at once.',
-    parameters: ['TrafficFrom', 'TrafficTo', 'TrafficShare'],
+    parameters: ['TrafficFrom', 'TrafficTo', 'TrafficShare', 'TrafficAround'],
     success: { status: 200, says: 'The lines.', texts: { 'application/x-ndjson': traffic } },
     refusals: { 400: ['invalid_query'], 503: ['store_unavailable', 'too_many_exports'] },
   },

@@ -52,6 +52,14 @@ export const recordParameters = {
     schema: { type: 'number', exclusiveMinimum: 0, maximum: 1, default: 1 },
     example: 0.1,
   },
+  TrafficAround: {
+    name: 'around',
+    in: 'query',
+    description:
+      'Puts into the head what a plan has to know besides: what operators have set (`live`: documents of rules, budgets, aliases and drains, and the models of issued keys; no secret), what budgets had spent before the first line (`spent`, in nano-dollars), and begins with the requests of one longest window of a limit, at most a day, before `from` (`warm_from`). For an operator with a user path of its own it changes nothing.',
+    schema: { type: 'boolean', default: false },
+    example: true,
+  },
   TimeZone: {
     name: 'X-Gateway-Timezone',
     in: 'header',

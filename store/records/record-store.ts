@@ -352,8 +352,8 @@ export interface RecordStore extends RevisionStore {
     page: Page,
     search?: string,
   ): Promise<{ readonly total: number; readonly entries: readonly UsageEntry[] }>;
-  /** In the order of the questions. */
-  spend(questions: readonly SpendQuestion[]): Promise<readonly Spend[]>;
+  /** In the order of the questions; until just before `untilMs` (Unix milliseconds), default: all. */
+  spend(questions: readonly SpendQuestion[], untilMs?: number): Promise<readonly Spend[]>;
   /** Comparisons of answers with those of mirrors. The pairs with the most requests first. */
   mirrors(span: Span): Promise<MirrorReport>;
   /**

@@ -2,6 +2,7 @@
 import { auditRoutes } from '../../control-plane/admin/audit/routes.ts';
 import { liveRoutes } from '../../control-plane/admin/live/routes.ts';
 import { mirrorRoutes } from '../../control-plane/admin/mirrors/routes.ts';
+import type { AroundParts } from '../../control-plane/admin/traffic/around.ts';
 import { trafficRoutes } from '../../control-plane/admin/traffic/routes.ts';
 import { usageRoutes } from '../../control-plane/admin/usage/routes.ts';
 import { createServer } from '../../control-plane/server.ts';
@@ -76,6 +77,7 @@ export async function startRecordsPlane(
     access,
     readiness: () => ({ status: 'ready', reasons: [] }),
   });
+  const around: AroundParts = { documents: async () => [], rules: () => [], budgetsAt: () => [] };
   const parts = {
     records: () => (isRecording ? records : undefined),
     nowMs: () => at.nowMs,
@@ -87,7 +89,7 @@ export async function startRecordsPlane(
   await app.register(auditRoutes, { parts });
   await app.register(usageRoutes, { parts });
   await app.register(mirrorRoutes, { parts });
-  await app.register(trafficRoutes, { parts: { ...parts, sample: () => 1 } });
+  await app.register(trafficRoutes, { parts: { ...parts, sample: () => 1, around } });
   await app.register(liveRoutes, { parts });
   const address = await app.listen({ host: '127.0.0.1', port: 0 });
   t.teardown(async () => {
@@ -115,6 +117,7 @@ export async function startRecordsPlane(
   return {
     address,
     app,
+    around,
     at,
     directory,
     engine: records,

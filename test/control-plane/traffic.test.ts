@@ -1,6 +1,7 @@
 // GET /admin/traffic: lines for replays, of the subtree of the operator, a share of them, and what is refused.
 import { t as suite, test } from 'tap';
-import { readTrafficHead, readTrafficLine, type TrafficLine } from '../../domain/records/traffic.ts';
+import { readTrafficLine, type TrafficLine } from '../../domain/records/traffic.ts';
+import { readTrafficHead } from '../../domain/replays/traffic-head.ts';
 import { asTeam, dayMs, record, start, startRecordsPlane } from './records-plane.ts';
 
 const plane = await startRecordsPlane(suite);

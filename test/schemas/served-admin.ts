@@ -146,11 +146,12 @@ export async function startAdmin(t: Test, { keys = [], records }: AdminOptions =
   const tokenKeys = { states: () => [] };
   await app.register(statusRoute, { parts: { ...sources, engine, room, keyMark, secretProblems, tokenKeys, nowMs } });
   await app.register(managedRoutes(targetResource), { parts: { store, config: empty, fleet, nowMs } });
+  const around = { documents: async () => [], rules: () => [], budgetsAt: () => [] };
   const recorded = { records: () => records, report: () => undefined, access, nowMs };
   await app.register(auditRoutes, { parts: recorded });
   await app.register(usageRoutes, { parts: recorded });
   await app.register(mirrorRoutes, { parts: recorded });
-  await app.register(trafficRoutes, { parts: { ...recorded, sample: () => 1 } });
+  await app.register(trafficRoutes, { parts: { ...recorded, sample: () => 1, around } });
   await app.register(liveRoutes, { parts: recorded });
   const log = { info: () => undefined, warn: () => undefined };
   const signOutUrl = async () => undefined;

@@ -3,10 +3,7 @@ import type { RevisionStore } from '../../../store/records/kept-revisions.ts';
 import type { RecordStore, UsageTotals } from '../../../store/records/record-store.ts';
 
 /** The operations of the record store that pages of records use. */
-export type ReadableRecords = Omit<
-  RecordStore,
-  'add' | 'spend' | 'prune' | 'relieve' | 'room' | 'close' | keyof RevisionStore
->;
+export type ReadableRecords = Omit<RecordStore, 'add' | 'prune' | 'relieve' | 'room' | 'close' | keyof RevisionStore>;
 
 const noTotals: UsageTotals = {
   entries: 0,
@@ -37,5 +34,6 @@ export const nothingRecorded: ReadableRecords = {
   usageBuckets: async () => [],
   usageBy: async () => ({ total: 0, rows: [] }),
   usageLog: async () => ({ total: 0, entries: [] }),
+  spend: async (questions) => questions.map(() => new Map()),
   mirrors: async () => ({ pairs: [], isTruncated: false }),
 };

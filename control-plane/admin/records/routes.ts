@@ -6,14 +6,12 @@ import type { AccessParts } from '../../authenticate.ts';
 import { auditRoutes } from '../audit/routes.ts';
 import { liveRoutes } from '../live/routes.ts';
 import { mirrorRoutes } from '../mirrors/routes.ts';
-import { trafficRoutes } from '../traffic/routes.ts';
+import { type TrafficRouteParts, trafficRoutes } from '../traffic/routes.ts';
 import { usageRoutes } from '../usage/routes.ts';
 
-export interface RecordRouteParts {
+export interface RecordRouteParts extends Pick<TrafficRouteParts, 'sample' | 'around'> {
   readonly store: RecordStore;
   readonly access: Pick<AccessParts, 'credentials' | 'nowMs'>;
-  /** See `TrafficRouteParts`. */
-  readonly sample: () => number;
   /** Unix milliseconds. */
   readonly nowMs: () => number;
   readonly log: Log;
@@ -21,7 +19,7 @@ export interface RecordRouteParts {
 
 /** Shows the records, also while nothing more is recorded. */
 export const recordRoutes: FastifyPluginAsync<{ readonly parts: RecordRouteParts }> = async (app, { parts }) => {
-  const { store, access, nowMs, log, sample } = parts;
+  const { store, access, nowMs, log, sample, around } = parts;
   const readable = {
     records: () => store,
     nowMs,
@@ -31,6 +29,6 @@ export const recordRoutes: FastifyPluginAsync<{ readonly parts: RecordRouteParts
   await app.register(auditRoutes, { parts: readable });
   await app.register(usageRoutes, { parts: readable });
   await app.register(mirrorRoutes, { parts: readable });
-  await app.register(trafficRoutes, { parts: { ...readable, sample } });
+  await app.register(trafficRoutes, { parts: { ...readable, sample, around } });
   await app.register(liveRoutes, { parts: readable });
 };

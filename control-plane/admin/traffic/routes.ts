@@ -2,22 +2,25 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { FastifyPluginAsync } from 'fastify';
-import type { TrafficHead, TrafficLine } from '../../../domain/records/traffic.ts';
+import type { TrafficLine } from '../../../domain/records/traffic.ts';
+import type { TrafficHead } from '../../../domain/replays/traffic-head.ts';
 import { timestamp } from '../../../domain/timestamp.ts';
 import { parseMoment } from '../../../schemas/formats/moment.ts';
 import type { RecordStore, Span } from '../../../store/records/record-store.ts';
-import type { Operator } from '../../authenticate.ts';
+import { isScoped, type Operator } from '../../authenticate.ts';
 import { refusal } from '../../errors.ts';
 import { invalidQuery } from '../../managed/read-query.ts';
 import { nothingRecorded, type ReadableRecords } from '../records/nothing-recorded.ts';
-import { readFilled } from '../records/read-query.ts';
+import { readChoice, readFilled } from '../records/read-query.ts';
 import { storeRefusal } from '../store-refusal.ts';
+import { type AroundParts, readAround } from './around.ts';
 
 export interface TrafficRouteParts {
   /** Undefined while nothing is recorded. */
-  records(): Pick<ReadableRecords, 'traffic'> | undefined;
+  records(): Pick<ReadableRecords, 'traffic' | 'spend'> | undefined;
   /** The share of the requests that went well which the audit log keeps, 0 to 1. */
   readonly sample: () => number;
+  readonly around: AroundParts;
   /** Unix milliseconds. */
   readonly nowMs: () => number;
 }
@@ -35,7 +38,7 @@ export const trafficRoutes: FastifyPluginAsync<{ readonly parts: TrafficRoutePar
   });
 
   app.get('/admin/traffic', { exposeHeadRoute: false }, async ({ query, operator }, reply) => {
-    const { span, share } = readQuestion(query, parts.nowMs());
+    const { span, share, isWhole } = readQuestion(query, parts.nowMs());
     if (open >= mostOpen)
       throw refusal('too_many_exports', { fill: { count: open }, headers: { 'retry-after': '10' } });
     open += 1;
@@ -47,7 +50,12 @@ export const trafficRoutes: FastifyPluginAsync<{ readonly parts: TrafficRoutePar
     const records = parts.records() ?? nothingRecorded;
     try {
       // A store that does not answer is told by a status.
-      const pages = pagesOf(records, { span, operator, succeeded: parts.sample() });
+      const { beginMs, ...around } =
+        isWhole && !isScoped(operator)
+          ? await readAround(parts.around, records, { fromMs: span.fromMs, nowMs: parts.nowMs() })
+          : { beginMs: span.fromMs };
+      const read = { fromMs: beginMs, toMs: span.toMs };
+      const pages = pagesOf(records, { span: read, operator, succeeded: parts.sample() });
       const first = await pages.next();
       const head = {
         traffic: 1,
@@ -55,6 +63,7 @@ export const trafficRoutes: FastifyPluginAsync<{ readonly parts: TrafficRoutePar
         to: timestamp(span.toMs),
         share,
         hashed: false,
+        ...around,
       } as const;
       const body = Readable.from(texts(head, first, pages));
       // Also of a client that leaves.
@@ -102,14 +111,21 @@ function isSampled(id: string, share: number): boolean {
   return share === 1 || createHash('sha256').update(id).digest().readUInt32BE(0) / 2 ** 32 < share;
 }
 
-function readQuestion(query: unknown, nowMs: number): { readonly span: Span; readonly share: number } {
-  const { from, to, share = '1' } = readFilled(query, ['from', 'to', 'share']);
+interface Question {
+  readonly span: Span;
+  readonly share: number;
+  /** With what stands around: see `readAround`. */
+  readonly isWhole: boolean;
+}
+
+function readQuestion(query: unknown, nowMs: number): Question {
+  const { from, to, share = '1', around = 'false' } = readFilled(query, ['from', 'to', 'share', 'around']);
   const toMs = to === undefined ? Math.floor(nowMs) : momentOf('to', to);
   const fromMs = from === undefined ? toMs - usualMs : momentOf('from', from);
   if (fromMs >= toMs) throw invalidQuery('from', 'must be before to');
   const part = /^(0?\.\d{1,6}|1(\.0+)?)$/.test(share) ? Number(share) : 0;
   if (part === 0) throw invalidQuery('share', 'must be a number above 0, at most 1, such as 0.1');
-  return { span: { fromMs, toMs }, share: part };
+  return { span: { fromMs, toMs }, share: part, isWhole: readChoice('around', around, ['true', 'false']) === 'true' };
 }
 
 function momentOf(name: string, text: string): number {

@@ -1,7 +1,9 @@
 // `model-gateway plan DIR`: what a configuration changes, and what it would have done to recorded traffic.
 import { resolve } from 'node:path';
-import { hasherOf, revealerOf } from '../../../domain/records/hash-names.ts';
-import type { TrafficLine } from '../../../domain/records/traffic.ts';
+import { prepareReading } from '../../../domain/documents/prepare-reading.ts';
+import { type HashName, hasherOf, renamedLine, revealerOf } from '../../../domain/records/hash-names.ts';
+import { revealedHead } from '../../../domain/replays/live-settings.ts';
+import { type LiveSettings, momentOf } from '../../../domain/replays/traffic-head.ts';
 import type { AssembledConfig } from '../../../gitops/assemble/assembled.ts';
 import type { LoadContext } from '../../../gitops/assemble/load-context.ts';
 import { firstLoadBytes, load } from '../../../gitops/assemble/load-off-thread.ts';
@@ -15,8 +17,10 @@ import { defaultConfig } from '../../../gitops/read/validate.ts';
 import type { Variables } from '../../../schemas/variables.ts';
 import { parseFlag, parseList } from '../../../schemas/variables.ts';
 import { namingEndpoints } from '../../endpoints/naming-endpoints.ts';
-import { Replay } from '../replay.ts';
-import { notKnown } from './not-known.ts';
+import { Replay, type ReplayedConfigs } from '../replay.ts';
+import { windowsOf } from '../spent-before.ts';
+import { type Gaps, notKnown } from './not-known.ts';
+import { overridesOf } from './overrides.ts';
 import { type PlanCommand, readPlanCommand } from './read-plan-command.ts';
 import { impactReport, type PlanReport } from './report.ts';
 import { openTraffic, type Traffic, TrafficMistake } from './traffic-source.ts';
@@ -83,17 +87,19 @@ async function planReport(command: PlanCommand, parts: PlanParts): Promise<PlanR
   };
   const after = await configOf(await readDirectory(directory, showPath(from, command.directory)), context);
   const before = against.reading.files.length === 0 ? defaultConfig() : await configOf(against.reading, context);
-  const base = { against: command.against, changes: diffConfigs(before, after) };
+  const base = { against: command.againstName ?? command.against, changes: diffConfigs(before, after) };
   const traffic = await trafficOf(command, from, parts);
   if (traffic === undefined) return { ...base, not_known: [], failed: [] };
   const reveal = revealer(command, from, [before, after]);
-  const replayed = await replay({ before, after }, { ...traffic, reveal }, environment);
-  const impact = impactReport(replayed, traffic);
+  const named = { ...traffic, head: revealedHead(traffic.head, reveal) };
+  const { run, gaps, live } = await replay({ before, after }, { traffic: named, reveal }, { command, environment });
+  const impact = impactReport(run.end(), named);
   const failed = command.failOn.flatMap(({ text, check }) => {
     const { holds, found } = check(impact);
     return holds ? [`failed: ${text} (it is ${found})`] : [];
   });
-  return { ...base, impact, not_known: notKnown(impact, { before, after }, traffic.head), failed };
+  const overrides = live === undefined ? {} : { overrides: overridesOf(live, run.before, run.after) };
+  return { ...base, ...overrides, impact, not_known: notKnown(impact, gaps), failed };
 }
 
 async function configOf(reading: Reading, context: LoadContext): Promise<AssembledConfig> {
@@ -110,33 +116,50 @@ async function trafficOf(
 ): Promise<Traffic | undefined> {
   if (traffic === undefined) return undefined;
   const source = traffic.includes('://') ? traffic : resolve(from, traffic);
-  return openTraffic(source, { fromMs: fromMs ?? nowMs - dayMs, toMs: toMs ?? nowMs });
+  return openTraffic(source, { fromMs: fromMs ?? nowMs - dayMs, toMs: toMs ?? nowMs }, nowMs);
 }
 
 const dayMs = 86_400_000;
 
+interface Replayed {
+  readonly run: Replay;
+  readonly gaps: Gaps;
+  /** What was replayed of what operators have set. */
+  readonly live: LiveSettings | undefined;
+}
+
 async function replay(
-  configs: { readonly before: AssembledConfig; readonly after: AssembledConfig },
-  { head, lines, reveal }: Traffic & { readonly reveal: (line: TrafficLine) => TrafficLine },
-  environment: Variables,
-) {
-  const usageEnabled = parseFlag(environment['USAGE_ENABLED'] ?? '') ?? true;
-  const countingAt = (path: string) => namingEndpoints.get(path)?.counts;
+  configs: ReplayedConfigs,
+  { traffic, reveal }: { readonly traffic: Traffic; readonly reveal: HashName },
+  { command, environment }: { readonly command: PlanCommand; readonly environment: Variables },
+): Promise<Replayed> {
+  const { head } = traffic;
+  const { isWithoutOverrides, saltFile } = command;
+  const live = isWithoutOverrides ? undefined : head.live;
+  await prepareReading(live?.documents ?? []);
   const run = new Replay(
     { before: plannable(configs.before), after: plannable(configs.after) },
-    { usageEnabled, countingAt, weight: 1 / head.share },
+    {
+      usageEnabled: parseFlag(environment['USAGE_ENABLED'] ?? '') ?? true,
+      countingAt: (path) => namingEndpoints.get(path)?.counts,
+      weight: 1 / head.share,
+      live,
+      fromMs: momentOf(head.from),
+    },
   );
-  for await (const batch of lines) for (const line of batch) run.take(reveal(line));
-  return run.end();
+  const { before, after, longestMs } = run;
+  const windowsAt = (beginMs: number) => [before, after].flatMap((world) => windowsOf(world, beginMs));
+  const { beginMs, spent, lines } = await traffic.begin({ longestMs, windowsAt });
+  const unknownBudgets = run.begin(spent, beginMs);
+  for await (const batch of lines)
+    for (const line of batch) run.take(saltFile === undefined ? line : renamedLine(line, reveal));
+  const warmMs = momentOf(head.from) - beginMs;
+  return { run, live, gaps: { before, after, head, isWithoutOverrides, longestMs, warmMs, unknownBudgets } };
 }
 
 /** Gives names back that stand in the configurations. */
-function revealer(
-  { saltFile }: PlanCommand,
-  from: string,
-  configs: readonly AssembledConfig[],
-): (line: TrafficLine) => TrafficLine {
-  if (saltFile === undefined) return (line) => line;
+function revealer({ saltFile }: PlanCommand, from: string, configs: readonly AssembledConfig[]): HashName {
+  if (saltFile === undefined) return (name) => name;
   const read = readKeyFileSync(resolve(from, saltFile));
   if ('trouble' in read) throw new PlanMistake(`--salt-file: ${saltFile} ${read.trouble}`, 2);
   return revealerOf(configs, hasherOf(read.key));

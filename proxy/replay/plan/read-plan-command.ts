@@ -21,6 +21,10 @@ export interface PlanCommand {
   readonly fromMs: number | undefined;
   readonly toMs: number | undefined;
   readonly failOn: readonly PlanCondition[];
+  /** What operators have set is left out. */
+  readonly isWithoutOverrides: boolean;
+  /** What a report calls the configuration of `against`; undefined: as it is given. */
+  readonly againstName: string | undefined;
 }
 
 const options = {
@@ -31,6 +35,8 @@ const options = {
   until: { type: 'string' },
   format: { type: 'string' },
   'fail-on': { type: 'string' },
+  'without-overrides': { type: 'boolean' },
+  'against-name': { type: 'string' },
 } as const;
 
 const needs = {
@@ -41,6 +47,7 @@ const needs = {
   until: 'a moment (2026-03-31T00:00:00Z) or a length (24h, 7d)',
   format: 'text, json, markdown or github',
   'fail-on': 'conditions, such as "refusals > 0, cost > 5%"',
+  'against-name': 'a name',
 } as const;
 
 /** The command; or a sentence without a full stop that says what is wrong with it. `nowMs`: Unix milliseconds. */
@@ -74,6 +81,8 @@ export function readPlanCommand(args: readonly string[], nowMs: number): PlanCom
     fromMs,
     toMs,
     failOn: failOn.filter((each) => typeof each !== 'string'),
+    isWithoutOverrides: given.has('without-overrides'),
+    againstName: given.get('against-name'),
   };
 }
 

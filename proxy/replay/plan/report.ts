@@ -5,6 +5,7 @@ import type { ConfigChange } from '../../../gitops/diff/config-change.ts';
 import type { Group, Impact, Move } from '../impact.ts';
 import type { ReplayedImpact } from '../replay.ts';
 import { deepestPath } from './deepest-path.ts';
+import type { Overrides } from './overrides.ts';
 import type { Traffic } from './traffic-source.ts';
 
 /** Rows of one table. */
@@ -84,6 +85,8 @@ export interface ImpactReport {
 export interface PlanReport {
   readonly against: string;
   readonly changes: readonly ConfigChange[];
+  /** Absent: not known, or left out. */
+  readonly overrides?: Overrides;
   /** Absent: no traffic was named. */
   readonly impact?: ImpactReport;
   /** Sentences. */
@@ -92,7 +95,10 @@ export interface PlanReport {
   readonly failed: readonly string[];
 }
 
-export function impactReport({ impact, range }: ReplayedImpact, { name, head }: Traffic): ImpactReport {
+export function impactReport(
+  { impact, range }: ReplayedImpact,
+  { name, head }: Pick<Traffic, 'name' | 'head'>,
+): ImpactReport {
   const { requests, refusals, agreed, spent } = impact;
   const days = Math.max(impact.lastMs - impact.firstMs, 1) / dayMs;
   return {

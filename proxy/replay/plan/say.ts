@@ -1,10 +1,13 @@
 // The words that the forms of a plan share.
+import type { Overrides } from './overrides.ts';
 import type { Cause, ImpactReport, Moved, Row } from './report.ts';
 
+const list = new Intl.ListFormat('en-US');
 const thousands = new Intl.NumberFormat('en-US');
 
 export function count(amount: number, noun: string): string {
-  return `${thousands.format(amount)} ${noun}${amount === 1 ? '' : 's'}`;
+  const ending = noun.endsWith('s') ? 'es' : 's';
+  return `${thousands.format(amount)} ${noun}${amount === 1 ? '' : ending}`;
 }
 
 export function number(amount: number): string {
@@ -50,6 +53,24 @@ export function sayRefusals({ refusals }: ImpactReport): string {
     : '';
   if (parts.length === 0) return `no request would be refused that is not refused now (${number(after)} are)${spread}`;
   return `${parts.join(', ')} (${number(before)} → ${number(after)}${spread})`;
+}
+
+/** Sentences; none where operators have set nothing, or it is not known. */
+export function overrideLines(overrides: Overrides | undefined): readonly string[] {
+  if (overrides === undefined) return [];
+  const { rules, budgets, aliases, drains, at, hidden } = overrides;
+  const counts = [
+    [rules, 'rule'],
+    [budgets, 'budget'],
+    [aliases, 'alias'],
+    [drains, 'drain'],
+  ] as const;
+  const parts = counts.filter(([amount]) => amount > 0).map(([amount, noun]) => count(amount, noun));
+  if (parts.length === 0) return [];
+  return [
+    ...hidden,
+    `with ${list.format(parts)} of operators, as they were at ${moment(at)}; the recording may be older`,
+  ];
 }
 
 export function sayMove({ model, from, to, requests, share }: Moved): string {

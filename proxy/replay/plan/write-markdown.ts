@@ -1,14 +1,15 @@
 // A plan as a comment on a pull request.
 import { safe, table } from '../../../gitops/gate/markdown.ts';
 import type { Cause, ImpactReport, PlanReport } from './report.ts';
-import { count, dollars, moment, number, percent, sayCost, sayMove, sayRefusals, where } from './say.ts';
+import { count, dollars, moment, number, overrideLines, percent, sayCost, sayMove, sayRefusals, where } from './say.ts';
 
-export function planMarkdown({ against, changes, impact, not_known: notKnown, failed }: PlanReport): string {
+export function planMarkdown({ against, changes, overrides, impact, not_known: notKnown, failed }: PlanReport): string {
   return [
     ...(failed.length === 0 ? [] : [...failed.map((sentence) => `> **${safe(sentence)}**`), '']),
     `### What this change does since \`${against.replaceAll('`', '')}\``,
     '',
     ...(changes.length === 0 ? ['Nothing changed.'] : changes.map(({ words }) => `- ${safe(words)}`)),
+    ...overrideLines(overrides).map((sentence) => `- ${safe(sentence)}`),
     ...(impact === undefined ? [] : ['', ...impactLines(impact)]),
     ...(notKnown.length === 0
       ? []

@@ -1,11 +1,12 @@
 // A plan for a terminal.
 import type { ImpactReport, PlanReport, Row } from './report.ts';
-import { count, dollars, moment, number, percent, sayCost, sayMove, sayRefusals, where } from './say.ts';
+import { count, dollars, moment, number, overrideLines, percent, sayCost, sayMove, sayRefusals, where } from './say.ts';
 
-export function planText({ against, changes, impact, not_known: notKnown, failed }: PlanReport): string {
+export function planText({ against, changes, overrides, impact, not_known: notKnown, failed }: PlanReport): string {
   return [
     changes.length === 0 ? `compared with ${against}: nothing changed` : `compared with ${against}:`,
     ...changes.map(({ words }) => `  ${words}`),
+    ...overrideLines(overrides),
     ...(impact === undefined ? [] : impactLines(impact)),
     ...(notKnown.length === 0 ? [] : ['not known:', ...notKnown.map((sentence) => `  ${sentence}`)]),
     ...failed,

@@ -94,8 +94,8 @@ export function operationsBy(
       return JSON.parse(output) as Awaited<ReturnType<typeof addLines>>;
     },
     // No map passes between threads as JSON.
-    async spend(questions: readonly SpendQuestion[]) {
-      const answers = (await answer<Awaited<ReturnType<typeof spendSince>>>('spend', questions)) ?? [];
+    async spend(questions: readonly SpendQuestion[], untilMs?: number) {
+      const answers = (await answer<Awaited<ReturnType<typeof spendSince>>>('spend', questions, untilMs)) ?? [];
       return answers.map((amounts) => new Map(amounts));
     },
     entry: async (id) => (await unpacked('entry', id))?.entries[0],

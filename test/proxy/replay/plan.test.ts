@@ -255,11 +255,11 @@ await test('its forms, and the conditions that fail a pipeline', async (t) => {
 });
 
 await test('names that were hashed are shown where a configuration names them', async (t) => {
-  const { hasherOf, hashedLine } = await import('../../../domain/records/hash-names.ts');
+  const { hasherOf, renamedLine } = await import('../../../domain/records/hash-names.ts');
   const salt = join(folder, 'salt');
   writeFileSync(salt, 'a-salt-that-nobody-guesses\n');
   const hash = hasherOf('a-salt-that-nobody-guesses');
-  const lines = traffic(30).map((line) => hashedLine(line, hash));
+  const lines = traffic(30).map((line) => renamedLine(line, hash));
   t.notMatch(JSON.stringify(lines), /team|ann/);
   const [after, before] = [directoryOf({ ...base, ...perMinute({ max_requests: 20 }) }), directoryOf(base)];
   const { output } = await run(

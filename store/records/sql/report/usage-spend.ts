@@ -19,12 +19,13 @@ type Amounts = readonly (readonly [key: string, cost: number])[];
 export async function spendSince(
   statements: Statements,
   questions: readonly SpendQuestion[],
+  untilMs: number | null = null,
 ): Promise<readonly Amounts[]> {
   const answers = new Map<SpendQuestion, Amounts>();
   for (const [scope, ofScope] of Map.groupBy(questions, (question) => question.scope)) {
     const byMoment = Map.groupBy(ofScope, ({ fromMs }) => plainMoment(fromMs));
     const tree = new Map<string, Spent>();
-    let toMs = endMs;
+    let toMs = untilMs ?? endMs;
     for (const [fromMs, ofMoment] of [...byMoment].sort(([a], [b]) => b - a)) {
       const amounts = await spentBetween(statements, scope, { fromMs, toMs });
       for (const [key, cost] of amounts) grow(tree, scope === 'label' ? [key] : lineage(key), cost);
