@@ -12,6 +12,8 @@ const timeoutMs = 10_000;
 /** Of an answer of any length. */
 const silentMs = 60_000;
 const mostBytes = 4 * 2 ** 30;
+/** Of any other answer. Bytes. */
+const mostShort = 64 * 2 ** 20;
 
 interface Question {
   readonly method?: 'GET' | 'POST' | 'DELETE';
@@ -30,7 +32,7 @@ export async function readAdmin(url: string | undefined, path: string): Promise<
   try {
     const { origin, answer } = await ask(url, { path }, silence.signal);
     if (answer.ok && answer.body !== null) return boundedBody(answer.body, silence, timer);
-    throw refusalOf(origin, answer.status, await answer.text());
+    throw refusalOf(origin, answer.status, await shortBody(origin, answer));
   } catch (error) {
     clearTimeout(timer);
     throw error;
@@ -60,10 +62,21 @@ async function* boundedBody(
 /** Gives the body of the answer. Throws with the message of the gateway when it refuses, and with the address when it does not answer. */
 export async function askAdmin(url: string | undefined, question: Question): Promise<unknown> {
   const { origin, answer } = await ask(url, question, AbortSignal.timeout(timeoutMs));
-  const text = await answer.text();
+  const text = await shortBody(origin, answer);
   const read = parse(text);
   if (answer.status === 204 || (answer.ok && read !== undefined)) return read;
   throw refusalOf(origin, answer.status, text);
+}
+
+async function shortBody(origin: string, { body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body ?? []) {
+    bytes += chunk.length;
+    if (bytes > mostShort) throw new Error(`${origin} answers with more than ${mostShort / 2 ** 20} MiB`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
 }
 
 async function ask(
@@ -73,6 +86,8 @@ async function ask(
 ): Promise<{ readonly origin: string; readonly answer: Response }> {
   const { GATEWAY_HOST: host, GATEWAY_PORT: port } = process.env;
   const origin = (url ?? `http://${host || '127.0.0.1'}:${port || '8080'}`).replace(/\/+$/, '');
+  if (/^https?:\/\/[^/]*@/.test(origin))
+    throw new Error('the address of the gateway has a name or a password in it: leave it out');
   const headers = { authorization: `Bearer ${masterKey()}`, 'content-type': 'application/json' };
   const sent = {
     method,

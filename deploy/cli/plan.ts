@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { connectionHelp } from './admin-api.ts';
 import type { Outcome } from './commands.ts';
 import { exportTraffic } from './export-traffic.ts';
+import { writeLiveConfig } from './live-config.ts';
 import { programCommand } from './programs.ts';
 
 export const planUsage = 'DIR [--against DIR|REF] [--traffic SOURCE | --live URL] [--fail-on CONDITIONS]';
@@ -16,9 +17,10 @@ Says what the configuration in DIR changes, and what it would have done to reque
 from when; which would go to another provider; what they would cost. It replays both configurations on the clock of the traffic, with
 the code of the gateway. Nothing is sent to a provider, and bodies are not needed.
 
-  --against DIR|REF     the configuration that recorded the traffic: a directory, branch, tag or commit; default HEAD
+  --against DIR|REF     the configuration that recorded the traffic: a directory, branch, tag or commit; default HEAD, with --live the one in force
   --traffic SOURCE      a file that model-gateway export traffic wrote (.gz too), the data directory of a control plane, or postgresql://…
-  --live URL            the gateway itself: its records of the last 24 hours
+  --live URL            the gateway itself: its records of the last 24 hours, and what operators have set there
+  --without-overrides   leaves out what operators have set
   --salt-file FILE      the salt of a file whose names are hashes: those that stand in the configurations are shown
   --since, --until      which time: a moment (2026-03-31T00:00:00Z), or a length back from now (24h, 7d)
   --format text         for a terminal (the default)
@@ -44,17 +46,27 @@ export async function plan(args: readonly string[]): Promise<Outcome> {
   if (optionOf(args, '--traffic') !== undefined) return { output: '--traffic and --live exclude each other', code: 2 };
   const folder = mkdtempSync(join(tmpdir(), 'gateway-plan-'));
   try {
-    const file = join(folder, `${URL.parse(url)?.host ?? 'gateway'}.ndjson`);
+    const host = URL.parse(url)?.host ?? 'gateway';
+    const file = join(folder, `${host}.ndjson`);
     const times = ['--since', '--until'].flatMap((name) => {
       const value = optionOf(args, name);
       return value === undefined ? [] : [name, value];
     });
     const { output, code } = await exportTraffic([file, '--url', url, ...times]);
     if (code !== 0) return { output, code };
-    return await runProgram([...without(args, '--live'), '--traffic', file]);
+    const against = optionOf(args, '--against') === undefined ? await liveConfig(url, args, folder) : [];
+    return await runProgram([...without(args, '--live'), '--traffic', file, ...against]);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** The options that name the configuration in force. */
+async function liveConfig(url: string, args: readonly string[], folder: string): Promise<readonly string[]> {
+  const own = args.find((each, place) => !each.startsWith('-') && !args[place - 1]?.startsWith('--')) ?? '.';
+  const config = join(folder, 'live');
+  const revision = await writeLiveConfig(url, config, own);
+  return ['--against', config, '--against-name', `the configuration in force at ${url} (${revision})`];
 }
 
 function runProgram(args: readonly string[]): Promise<Outcome> {

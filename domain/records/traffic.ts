@@ -110,6 +110,9 @@ function compact(line: Loose<Required<TrafficLine>>): TrafficLine {
   return Object.fromEntries(Object.entries(line).filter(([, value]) => value !== undefined)) as unknown as TrafficLine;
 }
 
+/** The largest number in a line: sums of a million of them are still exact enough. Unix milliseconds of the year 33,658. */
+const most = 1e15;
+
 /** A line of traffic; or what is wrong with it, as the end of a sentence. Members that have another type than theirs are refused, unknown ones ignored. */
 export function readTrafficLine(value: unknown): TrafficLine | string {
   const line = membersOf(value);
@@ -117,11 +120,11 @@ export function readTrafficLine(value: unknown): TrafficLine | string {
   for (const name of ['id', 'path', 'user_path'] as const)
     if (typeof line[name] !== 'string') return `has no "${name}": a text`;
   for (const name of ['at', 'ms', 'status'] as const)
-    if (!isAmount(line[name])) return `has no "${name}": a number from 0`;
+    if (!isAmount(line[name])) return `has no "${name}": a number from 0 to ${most}`;
   for (const name of ['key', 'model', 'session', 'error', 'rule', 'cached'] as const)
     if (line[name] !== undefined && typeof line[name] !== 'string') return `has a wrong "${name}": a text`;
   for (const name of ['max_tokens', 'n'] as const)
-    if (line[name] !== undefined && !isAmount(line[name])) return `has a wrong "${name}": a number from 0`;
+    if (line[name] !== undefined && !isAmount(line[name])) return `has a wrong "${name}": a number from 0 to ${most}`;
   if (line['cost'] !== undefined && line['cost'] !== null && !isAmount(line['cost']))
     return 'has a wrong "cost": dollars, or null';
   if (!Array.isArray(labels) || labels.some((label) => typeof label !== 'string'))
@@ -139,7 +142,7 @@ function isCall(value: unknown): boolean {
 }
 
 function isAmount(value: unknown): boolean {
-  return typeof value === 'number' && value >= 0 && value < Number.POSITIVE_INFINITY;
+  return typeof value === 'number' && value >= 0 && value <= most;
 }
 
 function membersOf(value: unknown): Readonly<Record<string, unknown>> {

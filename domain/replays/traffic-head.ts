@@ -31,7 +31,7 @@ export interface LiveSettings {
   readonly documents: readonly StoredDocument[];
   /** What issued keys may ask for, by id; those that are not listed: every model. */
   readonly keys: Readonly<Record<string, readonly string[]>>;
-  /** Aliases that are left out, because hashes cannot stand in their conditions. */
+  /** How many are left out, such as aliases in whose conditions hashes cannot stand. */
   readonly left_out?: number;
 }
 
@@ -69,7 +69,8 @@ export function readTrafficHead(value: unknown): TrafficHead | string {
   if (!isMoment(from)) return 'has no valid "from": RFC 3339';
   if (!isMoment(to)) return 'has no valid "to": RFC 3339';
   if (typeof share !== 'number' || !(share > 0 && share <= 1)) return 'has no valid "share": above 0, at most 1';
-  if (warmFrom !== undefined && !isMoment(warmFrom)) return 'has a wrong "warm_from": RFC 3339';
+  if (warmFrom !== undefined && !(isMoment(warmFrom) && momentOf(warmFrom) <= momentOf(from)))
+    return 'has a wrong "warm_from": RFC 3339, not after "from"';
   const settings = live === undefined ? undefined : readLive(live);
   if (typeof settings === 'string') return settings;
   if (spent !== undefined && !(Array.isArray(spent) && spent.every(isSpentBefore)))

@@ -33,6 +33,8 @@ export interface ReplayedImpact {
   readonly range?: readonly [least: number, most: number];
 }
 
+/** More take an hour. */
+const mostCopies = 50_000_000;
 const halfAndDouble = [0.5, 2] as const;
 
 /** Takes the lines of one recording in the order in which they began. */
@@ -44,6 +46,7 @@ export class Replay {
   /** With other guesses. */
   readonly #spread: readonly { readonly replayer: Replayer; refused: number }[];
   readonly #settings: ReplaySettings;
+  #copies = 0;
 
   /** Throws for a configuration that cannot be compiled. */
   constructor({ before, after }: ReplayedConfigs, settings: ReplaySettings) {
@@ -80,6 +83,11 @@ export class Replay {
     const { weight, fromMs } = this.#settings;
     const isCounted = line.at >= fromMs;
     const copies = copiesOf((line.n ?? 1) * weight, line.id);
+    this.#copies += copies;
+    if (this.#copies > mostCopies)
+      throw new RangeError(
+        `the traffic stands for more than ${mostCopies} requests: take less time, or a larger share`,
+      );
     for (let copy = 0; copy < copies; copy += 1) {
       const before = this.#before.decide(line);
       const after = this.#after.decide(line, before.balanced);

@@ -66,7 +66,7 @@ function overrideGaps({ head: { live }, isWithoutOverrides, after }: Gaps): [boo
     ],
     [
       live.left_out !== undefined,
-      `${count(live.left_out ?? 0, 'alias')} of operators: the file has hashes, and no conditions of aliases`,
+      `${count(live.left_out ?? 0, 'setting')} of operators: the file has hashes, and these cannot be told without names`,
     ],
     [after.problems.length > 0, `what it would do if it could be read: ${nameSome(after.problems)}`],
   ];

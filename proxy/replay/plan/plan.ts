@@ -16,6 +16,7 @@ import { type Reading, readDirectory } from '../../../gitops/read/read.ts';
 import { defaultConfig } from '../../../gitops/read/validate.ts';
 import type { Variables } from '../../../schemas/variables.ts';
 import { parseFlag, parseList } from '../../../schemas/variables.ts';
+import { StoreUnavailable } from '../../../store/state/store-unavailable.ts';
 import { namingEndpoints } from '../../endpoints/naming-endpoints.ts';
 import { Replay, type ReplayedConfigs } from '../replay.ts';
 import { windowsOf } from '../spent-before.ts';
@@ -58,7 +59,15 @@ export async function plan(args: readonly string[], parts: PlanParts): Promise<P
     const report = await planReport(command, parts);
     return { output: forms[command.format](report), code: report.failed.length === 0 ? 0 : 1 };
   } catch (error) {
-    if (!(error instanceof PlanMistake || error instanceof TrafficMistake)) throw error;
+    if (
+      !(
+        error instanceof PlanMistake ||
+        error instanceof TrafficMistake ||
+        error instanceof StoreUnavailable ||
+        error instanceof RangeError
+      )
+    )
+      throw error;
     return { output: error.message, code: error instanceof PlanMistake ? error.code : 1 };
   }
 }
@@ -91,7 +100,7 @@ async function planReport(command: PlanCommand, parts: PlanParts): Promise<PlanR
   const traffic = await trafficOf(command, from, parts);
   if (traffic === undefined) return { ...base, not_known: [], failed: [] };
   const reveal = revealer(command, from, [before, after]);
-  const named = { ...traffic, head: revealedHead(traffic.head, reveal) };
+  const named = { ...traffic, head: reveal === undefined ? traffic.head : revealedHead(traffic.head, reveal) };
   const { run, gaps, live } = await replay({ before, after }, { traffic: named, reveal }, { command, environment });
   const impact = impactReport(run.end(), named);
   const failed = command.failOn.flatMap(({ text, check }) => {
@@ -130,11 +139,11 @@ interface Replayed {
 
 async function replay(
   configs: ReplayedConfigs,
-  { traffic, reveal }: { readonly traffic: Traffic; readonly reveal: HashName },
+  { traffic, reveal }: { readonly traffic: Traffic; readonly reveal: HashName | undefined },
   { command, environment }: { readonly command: PlanCommand; readonly environment: Variables },
 ): Promise<Replayed> {
   const { head } = traffic;
-  const { isWithoutOverrides, saltFile } = command;
+  const { isWithoutOverrides } = command;
   const live = isWithoutOverrides ? undefined : head.live;
   await prepareReading(live?.documents ?? []);
   const run = new Replay(
@@ -152,14 +161,14 @@ async function replay(
   const { beginMs, spent, lines } = await traffic.begin({ longestMs, windowsAt });
   const unknownBudgets = run.begin(spent, beginMs);
   for await (const batch of lines)
-    for (const line of batch) run.take(saltFile === undefined ? line : renamedLine(line, reveal));
+    for (const line of batch) run.take(reveal === undefined ? line : renamedLine(line, reveal));
   const warmMs = momentOf(head.from) - beginMs;
   return { run, live, gaps: { before, after, head, isWithoutOverrides, longestMs, warmMs, unknownBudgets } };
 }
 
-/** Gives names back that stand in the configurations. */
-function revealer({ saltFile }: PlanCommand, from: string, configs: readonly AssembledConfig[]): HashName {
-  if (saltFile === undefined) return (name) => name;
+/** Gives names back that stand in the configurations; undefined: there are no hashes. */
+function revealer({ saltFile }: PlanCommand, from: string, configs: readonly AssembledConfig[]): HashName | undefined {
+  if (saltFile === undefined) return undefined;
   const read = readKeyFileSync(resolve(from, saltFile));
   if ('trouble' in read) throw new PlanMistake(`--salt-file: ${saltFile} ${read.trouble}`, 2);
   return revealerOf(configs, hasherOf(read.key));
