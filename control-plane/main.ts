@@ -330,7 +330,7 @@ await app.register(recordRoutes, {
     log,
     sample: () => config.declared.audit.sample,
     around: {
-      documents: () => readStored(documents).then(({ state: { documents: stored } }) => stored),
+      documents: () => readStored(documents).then((known) => known.state.documents),
       rules: () => config.rules,
       budgetsAt: budgets.askedAt,
     },

@@ -28,6 +28,7 @@ takes the last 24 hours, or from --since (a moment such as 2026-03-31T00:00:00Z,
   --share           takes only this share of the requests, always the same ones; the plan says so, and scales
   --salt-file FILE  replaces user paths, keys, labels and sessions by hashes with this salt, so that the file may lie in a repository: plan takes
                     the same option, and shows the names that its configurations name
+  --without-overrides  leaves out what operators have set, which plan replays, too
 ${connectionHelp}
 
 exit code: 0 done, 1 not done, 2 the command itself is wrong`;

@@ -38,12 +38,9 @@ export function revealedHead(head: TrafficHead, reveal: HashName): TrafficHead {
 
 type Author = <Value extends Authorship>(value: Value) => Value;
 
-function anonymous<Value extends Authorship>({ reason: _, ...value }: Value): Value {
-  return {
-    ...value,
-    ...('provider' in value ? { reason: 'not told' } : {}),
-    updatedBy: 'an operator',
-  } as unknown as Value;
+/** A drain must have a reason. */
+function anonymous<Value extends Authorship>(value: Value): Value {
+  return { ...value, reason: 'not told', updatedBy: 'an operator' };
 }
 
 function renamedHead({ live, spent, ...head }: TrafficHead, rename: HashName, author: Author): TrafficHead {

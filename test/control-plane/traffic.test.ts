@@ -1,7 +1,12 @@
 // GET /admin/traffic: lines for replays, of the subtree of the operator, a share of them, and what is refused.
 import { t as suite, test } from 'tap';
+import type { AroundParts } from '../../control-plane/admin/traffic/around.ts';
+import { compileBudgets } from '../../domain/budgets/budget.ts';
+import { mergeBudgets } from '../../domain/budgets/merge-budgets.ts';
+import { authKeyBody } from '../../domain/keys/auth-key.ts';
 import { readTrafficLine, type TrafficLine } from '../../domain/records/traffic.ts';
 import { readTrafficHead } from '../../domain/replays/traffic-head.ts';
+import { sampleKey } from '../support/managed-state.ts';
 import { asTeam, dayMs, record, start, startRecordsPlane } from './records-plane.ts';
 
 const plane = await startRecordsPlane(suite);
@@ -44,6 +49,53 @@ await test('the requests of clients of the last day, in the order in which they 
 
 await test('an operator of a user path gets what lies in it', async (t) => {
   t.match(await linesOf('', asTeam), [{ user_path: '/team/app' }]);
+});
+
+await test('what stands around is told where it is asked for, and no secret of it', async (t) => {
+  const said = { created_at: '2026-03-01T00:00:00Z', updated_at: '2026-03-01T00:00:00Z', updated_by: 'ann' };
+  const caps = { scope: 'user_path', per_child: false, period_seconds: 60, mode: 'enforce', max_requests: 5, ...said };
+  const key = sampleKey('issued', { id: 'k1', allowedModels: ['chat'] });
+  const documents = [
+    { kind: 'auth_key', id: 'k1', body: authKeyBody(key) },
+    { kind: 'rate_limit', id: 'user_path 60 /a', body: { ...caps, subject: '/a', reason: 'night' } },
+    { kind: 'rate_limit', id: 'user_path 60 /b', body: { ...caps, subject: '/b', expires_at: '2026-03-02T00:00:00Z' } },
+  ];
+  const declared = {
+    user_paths: [],
+    labels: [{ label: 'web', limits: [{ amount: 5, period: 'daily', mode: 'enforce' }] }],
+  } as const;
+  const [budget] = mergeBudgets({
+    config: compileBudgets(declared as never),
+    manual: [],
+    resets: [],
+    nowMs: start,
+    prerequisites: { enabled: true, hasTemplates: true, usageEnabled: true },
+  });
+  if (budget === undefined) throw new Error('no budget was compiled');
+  const window = { startMs: start - 2 * dayMs, endMs: start };
+  const question = { scope: 'label', subject: 'web', perChild: false, fromMs: window.startMs } as const;
+  Object.assign(plane.around, {
+    documents: async () => documents,
+    rules: () => [{ periodSeconds: 3_600 }],
+    budgetsAt: () => [{ budget, window, question }],
+  } satisfies Partial<AroundParts>);
+  await plane.add([
+    record({ started_ms: start - dayMs / 2 - 1_000, user_path: '/before', labels: ['web'] }),
+    record({ started_ms: start - dayMs / 2 - 7_200_000, labels: ['web'] }),
+  ]);
+  const from = new Date(start - dayMs / 2).toISOString();
+  const { text } = await plane.ask(`/traffic?from=${from}&around=true`);
+  const [first = '', second = ''] = text.split('\n');
+  const head = readTrafficHead(JSON.parse(first));
+  t.match(head, {
+    warm_from: new Date(start - dayMs / 2 - 3_600_000).toISOString(),
+    live: { documents: [{ id: 'user_path 60 /a', body: { reason: 'night' } }], keys: { k1: ['chat'] } },
+    spent: [{ scope: 'label', subject: 'web', window_ms: window.startMs, spent: [['web', 350_000]] }],
+  });
+  t.match(JSON.parse(second), { user_path: '/before' }, 'requests before fill the windows');
+  t.notMatch(first, new RegExp(`${key.digest}|user_path 60 /b`));
+  const scoped = await plane.ask(`/traffic?from=${from}&around=true`, asTeam);
+  t.notMatch(scoped.text.split('\n')[0], /live|spent|warm_from/);
 });
 
 await test('a share is the same at every export', async (t) => {

@@ -137,8 +137,8 @@ function teamOf(userPath: string): string {
   return `/${userPath.split('/')[1]}`;
 }
 
-/** The records of a proxy that has ended, in the store of a control plane that has drained them and ended. */
-async function drained(t: Test, home: string): Promise<string> {
+/** A control plane that has drained the records of a proxy that has ended. */
+async function drained(t: Test, home: string) {
   const data = join(home, 'data');
   const controlPlane = await startProcess({
     t,
@@ -165,8 +165,7 @@ async function drained(t: Test, home: string): Promise<string> {
     },
     isFull ? 300_000 : 20_000,
   );
-  await controlPlane.stop();
-  return data;
+  return { data, controlPlane };
 }
 
 interface Plan {
@@ -180,19 +179,19 @@ interface Plan {
 }
 
 function plan(after: string, before: string, data: string): Plan {
-  const given = [
-    '--against',
-    before,
-    '--traffic',
-    data,
-    '--since',
-    new Date(startMs).toISOString(),
-    '--format',
-    'json',
-  ];
-  const args = ['deploy/cli/launch.ts', 'plan', after, ...given];
-  const output = execFileSync(process.execPath, args, { encoding: 'utf8', maxBuffer: 2 ** 26 });
+  const output = command('plan', after, '--against', before, '--traffic', data, ...since, '--format', 'json');
   return (JSON.parse(output) as { readonly impact: Plan }).impact;
+}
+
+const since = ['--since', new Date(startMs).toISOString()];
+
+function command(...words: readonly string[]): string {
+  const env = { ...process.env, GATEWAY_MASTER_KEY: masterKey };
+  return execFileSync(process.execPath, ['deploy/cli/launch.ts', ...words], {
+    encoding: 'utf8',
+    maxBuffer: 2 ** 26,
+    env,
+  });
 }
 
 function written(t: Test, config: object): string {
@@ -222,7 +221,8 @@ await test('a plan from one recording says what another configuration refuses', 
     serve(t, home, recording, asks),
     serve(t, temporaryDirectory(t, 'gateway-truth'), changed, asks),
   ]);
-  const { traffic, refusals } = plan(written(t, changed), written(t, recording), await drained(t, home));
+  const { data, controlPlane } = await drained(t, home);
+  const { traffic, refusals } = plan(written(t, changed), written(t, recording), data);
   t.equal(traffic.requests, count);
   t.equal(traffic.agreement, 1, 'the configuration that recorded it decides as recorded');
   t.equal(refusals.before, sum(recorded));
@@ -236,7 +236,34 @@ await test('a plan from one recording says what another configuration refuses', 
   const [least = 0, most = 0] = refusals.range ?? [];
   t.ok(least - sum(exact) <= batch && batch <= most - sum(exact), `${least} to ${most} in all`);
   t.ok(most - least <= sum(recorded), 'the range says something');
+  if (!isFull) await isLivePlanned(t, controlPlane.address, written(t, changed));
 });
+
+/** A plan of the gateway that runs compares with what is in force there, operators included. */
+async function isLivePlanned(t: Test, url: string, changed: string): Promise<void> {
+  const rule = {
+    scope: 'user_path',
+    subject: '/team-a',
+    limit_key: { period: 'minute' },
+    max_requests: 1,
+    reason: 'night',
+  };
+  const answer = await fetch(`${url}/admin/rate-limits`, {
+    method: 'PUT',
+    headers: { authorization: `Bearer ${masterKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify(rule),
+  });
+  t.equal(answer.status, 200, await answer.text());
+  const output = command('plan', changed, '--live', url, ...since);
+  t.match(output, new RegExp(`^compared with the configuration in force at ${url} \\(\\w+\\):$`, 'm'));
+  t.match(output, /^ {2}added \(tightened\): rule user_path \/team-a minute/m);
+  t.match(
+    output,
+    /^your change of rule user_path \/team-a minute has no effect .*: set by master_key, because: night$/m,
+  );
+  t.match(output, /^with 1 rule of operators/m);
+  t.notMatch(output, /changed: provider|begin empty/);
+}
 
 function byTeam(paths: Plan['refusals']['user_paths']): ReadonlyMap<string, number> {
   const sums = new Map<string, number>();

@@ -35,7 +35,12 @@ await test('what operators have set is in force in both configurations', async (
     kind: 'budget',
     id: 'user_path 86400 /team',
     body: {
-      ...{ scope: 'user_path', subject: '/team', per_child: false, period_seconds: 86_400, mode: 'enforce', ...said },
+      scope: 'user_path',
+      subject: '/team',
+      per_child: false,
+      period_seconds: 86_400,
+      mode: 'enforce',
+      ...said,
       amount_nano_dollars: 20_000_000,
     },
   };
@@ -112,7 +117,11 @@ await test('with hashes nothing of a name, an author or a reason is left, and th
   writeFileSync(join(folder, 'salted'), salt);
   const hash = hasherOf(salt);
   const head = readTrafficHead({
-    ...{ traffic: 1, from: '2026-03-02T00:00:00Z', to: '2026-03-03T00:00:00Z', share: 1, hashed: false },
+    traffic: 1,
+    from: '2026-03-02T00:00:00Z',
+    to: '2026-03-03T00:00:00Z',
+    share: 1,
+    hashed: false,
     ...live(rule({ max_requests: 20, reason: 'for ann', name: 'team rule' }), {
       ...alias('main/m'),
       body: {
