@@ -1771,6 +1771,219 @@ export interface Exception {
   until?: string;
 }
 /**
+ * A file of tests of the configuration: `*.test.yaml` in its directory.
+ */
+export interface ConfigTests {
+  /**
+   * The tests of this file, each in a world of its own.
+   */
+  tests: ConfigTest[];
+}
+/**
+ * A request, and what must become of it.
+ */
+export interface ConfigTest {
+  /**
+   * A sentence for people; two tests of a file have two names.
+   */
+  name: string;
+  given: Given;
+  expect: Expected;
+}
+/**
+ * The request, and what came before it.
+ */
+export interface Given {
+  /**
+   * The model or alias that is asked for.
+   */
+  model: string;
+  /**
+   * When it comes: RFC 3339. Default: 2026-01-01T12:00:00Z, a Thursday.
+   */
+  time?: string;
+  /**
+   * Who asks, as a header names it; a key with a path has its own. Default: /.
+   */
+  user_path?: string;
+  /**
+   * The name of a key that the configuration declares: path, labels and models are those of the key.
+   */
+  key?: string;
+  /**
+   * Of the key, where no key is named.
+   */
+  labels?: string[];
+  /**
+   * Of a token of an identity provider, whose signature is right: rights follow from them.
+   */
+  claims?: {
+    [k: string]: unknown;
+  };
+  /**
+   * The identity of the configuration that the claims belong to. Default: the one with the issuer in `iss`, or the only one.
+   */
+  identity?: string;
+  /**
+   * Where it is sent. Default: an endpoint that all targets have.
+   */
+  endpoint?: string;
+  /**
+   * It asks for a stream.
+   */
+  stream: boolean;
+  tokens?: Tokens;
+  /**
+   * How many tools it offers. Default: 0.
+   */
+  tools?: number;
+  /**
+   * It holds an image.
+   */
+  images: boolean;
+  /**
+   * Its headers, for conditions. Those that are not named were not sent.
+   */
+  headers?: {
+    [k: string]: string;
+  };
+  /**
+   * The conversation it belongs to, for session affinity.
+   */
+  session?: string;
+  /**
+   * What the user says, for guardrails. Without it no guardrail looks.
+   */
+  text?: string;
+  /**
+   * Providers, or `<provider>/<model>`, that are out: an operator has drained them.
+   */
+  down?: string[];
+  /**
+   * What rules and budgets had counted when the request came.
+   */
+  used_before?: UsedBefore[];
+}
+/**
+ * What the request takes, in tokens: at least one of input, output and cached.
+ */
+export interface Tokens {
+  /**
+   * Of the prompt, those of the cache of the provider included.
+   */
+  input?: number;
+  /**
+   * Of the answer.
+   */
+  output?: number;
+  /**
+   * Of the prompt, those that the provider had in its cache.
+   */
+  cached?: number;
+}
+/**
+ * What rules and budgets had counted when the request came. Without `rule` and `budget`: requests of the same caller for the same model, as all its rules and budgets count them.
+ */
+export interface UsedBefore {
+  /**
+   * Requests that were admitted.
+   */
+  requests?: number;
+  /**
+   * Tokens of all of them together.
+   */
+  tokens?: number;
+  /**
+   * Requests that are still open.
+   */
+  in_flight?: number;
+  /**
+   * US dollars, in the present window of the budgets.
+   */
+  spent?: number;
+  /**
+   * They came evenly in so long a time. Default: all at one moment.
+   */
+  over?: string;
+  /**
+   * The last of them came so long before the request. Default: just before it.
+   */
+  ago?: string;
+  /**
+   * Only this rule has counted them: its name, its id, or what it is, such as `user_path /team-a minute`.
+   */
+  rule?: string;
+  /**
+   * Only this budget has counted them: its id, or what it is, such as `user_path /team-a monthly`.
+   */
+  budget?: string;
+  /**
+   * They were requests of this user path.
+   */
+  user_path?: string;
+}
+/**
+ * What must become of it: at least one of admitted, refused, targets, alias, guardrail and price. All that is named must hold.
+ */
+export interface Expected {
+  /**
+   * It is sent to a target; false: it is refused.
+   */
+  admitted?: boolean;
+  refused?: Refused;
+  /**
+   * The targets, `<provider>/<model>`, in the order in which they would be asked: all of them.
+   */
+  targets?: string[];
+  /**
+   * The alias that the name means.
+   */
+  alias?: string;
+  guardrail?: GuardrailVerdict;
+  /**
+   * US dollars of the given tokens at the first target.
+   */
+  price?: number;
+}
+/**
+ * The answer that the client gets: at least one of by, code, status and retry_after.
+ */
+export interface Refused {
+  /**
+   * What refuses: a rule or budget by name, by id, or by what it is, such as `user_path /team-a minute`; a guardrail by its name.
+   */
+  by?: string;
+  /**
+   * The error code.
+   */
+  code?: string;
+  /**
+   * The HTTP status.
+   */
+  status?: number;
+  /**
+   * The wait that the answer names.
+   */
+  retry_after?: string;
+}
+/**
+ * What a guardrail says of the text.
+ */
+export interface GuardrailVerdict {
+  /**
+   * Its name.
+   */
+  name: string;
+  /**
+   * `none`: it does not look at the request.
+   */
+  verdict: 'pass' | 'revise' | 'flag' | 'block' | 'none';
+  /**
+   * The category that it names.
+   */
+  reason?: string;
+}
+/**
  * The body of PUT /admin/rate-limits: the complete rule. It replaces another manual rule, with its caps. When the configuration declares the same rule, absent caps and an absent per_child are taken from there.
  */
 export interface RateLimitWrite {

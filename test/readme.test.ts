@@ -99,8 +99,8 @@ await test('every YAML of the documentation has only fields and values that the 
   // What is YAML on those pages belongs to Kubernetes.
   const documents = globSync('docs/*.md', { cwd: top, exclude: ['docs/deploying-*'] }).flatMap((page) =>
     yamlOf(page)
-      // Those of policies have a test of their own.
-      .filter((text) => !/^#.*\n$/.test(text) && !/^(#.*\n)*policies:/.test(text))
+      // Those of policies and of tests have tests of their own.
+      .filter((text) => !/^#.*\n$/.test(text) && !/^(#.*\n)*(policies|tests):/.test(text))
       .map((text) => ({ page, text })),
   );
   const wrong = documents.flatMap(({ page, text }) => {

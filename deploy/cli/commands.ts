@@ -22,6 +22,8 @@ interface Described {
 /** A command that starts another program, in the place of this process where the system can. */
 export interface ProgramCommand extends Described {
   readonly program: ProgramName;
+  /** The program for these arguments; default: that one. */
+  readonly programFor?: (args: readonly string[]) => ProgramName;
   /** Undefined where they are wrong. Default: the arguments of the command. */
   readonly argumentsFor?: (args: readonly string[]) => readonly string[] | undefined;
   /** Without it the program has a `--help` of its own. */

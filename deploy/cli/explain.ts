@@ -1,5 +1,6 @@
 // `model-gateway explain`: what would become of a request, or what became of one.
 import { parseArgs } from 'node:util';
+import { type Said, sayExplanation } from '../../gitops/cli/say-explanation.ts';
 import { askAdmin, connectionHelp, connectionOptions } from './admin-api.ts';
 import type { Outcome } from './commands.ts';
 
@@ -35,42 +36,6 @@ const options = {
   json: { type: 'boolean', default: false },
 } as const;
 
-interface Said {
-  readonly outcome?: string;
-  readonly refusal?: { readonly message: string };
-  readonly targets?: readonly {
-    readonly target: string;
-    readonly would: string;
-    readonly says: string;
-    readonly conditions?: readonly Condition[];
-  }[];
-  readonly rules?: readonly Counted[];
-  readonly budgets?: readonly Placed[];
-  readonly guardrails?: readonly (Placed & { readonly kind: string; readonly mode: string })[];
-}
-
-interface Condition {
-  readonly when: string;
-  readonly holds?: boolean;
-}
-
-interface Placed {
-  readonly id?: string;
-  readonly name?: string;
-  readonly source: string;
-  readonly declared_at?: string;
-  readonly updated_by?: string;
-  readonly reason?: string;
-}
-
-interface Counted extends Placed {
-  readonly scope: string;
-  readonly subject?: string;
-  readonly period_label: string;
-  readonly exhausted: boolean;
-  readonly retry_after_seconds?: number;
-}
-
 export async function explain(args: readonly string[]): Promise<Outcome> {
   const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
   const [model, ...others] = positionals;
@@ -92,31 +57,10 @@ export async function explain(args: readonly string[]): Promise<Outcome> {
   const path = values.id === undefined ? `explain?${query.toString()}` : `explain/${encodeURIComponent(values.id)}`;
   const said = (await askAdmin(values.url, { path })) as Said;
   const code = said.refusal === undefined ? 0 : 1;
-  return { output: values.json || said.outcome === undefined ? JSON.stringify(said, null, 2) : inWords(said), code };
-}
-
-function inWords({ outcome = '', targets = [], rules = [], budgets = [], guardrails = [] }: Said): string {
-  return [
-    outcome,
-    ...section(
-      'targets',
-      targets.map(
-        ({ target, says, conditions = [] }) => `${target}: ${[says, ...conditions.map(sayCondition)].join('; ')}`,
-      ),
-    ),
-    ...section(
-      'rules',
-      rules.map((rule) => `${nameOf(rule)}: ${stateOf(rule)}${placeOf(rule)}`),
-    ),
-    ...section(
-      'budgets',
-      budgets.map((budget) => `${budget.name ?? budget.id}${placeOf(budget)}`),
-    ),
-    ...section(
-      'guardrails',
-      guardrails.map((each) => `${each.name}: ${each.kind}, ${each.mode}${placeOf(each)}`),
-    ),
-  ].join('\n');
+  return {
+    output: values.json || said.outcome === undefined ? JSON.stringify(said, null, 2) : sayExplanation(said),
+    code,
+  };
 }
 
 /** `x-tier: gold` as a parameter. */
@@ -124,25 +68,4 @@ function headerParameter(text: string): [name: string, value: string] {
   const colon = text.indexOf(':');
   const name = colon === -1 ? text : text.slice(0, colon);
   return [`header[${name.trim()}]`, colon === -1 ? '' : text.slice(colon + 1).trim()];
-}
-
-function sayCondition({ when, holds }: Condition): string {
-  return `when ${when}: ${holds ?? 'not known'}`;
-}
-
-function section(title: string, lines: readonly string[]): string[] {
-  return lines.length === 0 ? [] : [`\n${title}`, ...lines.map((line) => `  ${line}`)];
-}
-
-function nameOf({ name, scope, subject = '', period_label: period }: Counted): string {
-  return name ?? `${scope} ${subject} ${period}`.replaceAll('  ', ' ');
-}
-
-function stateOf({ exhausted, retry_after_seconds: seconds }: Counted): string {
-  return exhausted ? `used up, admits again in ${seconds ?? '?'} s` : 'has room';
-}
-
-function placeOf({ source, declared_at: line, updated_by: author, reason }: Placed): string {
-  const place = source === 'config' ? line : [author, reason].filter(Boolean).join(': ');
-  return place ? ` (${place})` : '';
 }

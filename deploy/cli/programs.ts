@@ -10,6 +10,7 @@ export const programs = {
   'demo-provider': 'deploy/demo-provider/provider.ts',
   start: 'deploy/local.ts',
   check: 'gitops/cli/check.ts',
+  'check-tests': 'proxy/check.ts',
   import: 'gitops/cli/import.ts',
   plan: 'proxy/plan.ts',
   'restore-state': 'control-plane/restore-state.ts',

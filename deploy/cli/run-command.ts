@@ -33,13 +33,16 @@ function say(text: string, code: number, isReport: boolean = code === 0): void {
   process.exitCode = code;
 }
 
-function startProgram({ name, usage, program, argumentsFor }: ProgramCommand, args: readonly string[]): void {
+function startProgram(
+  { name, usage, program, programFor, argumentsFor }: ProgramCommand,
+  args: readonly string[],
+): void {
   const own = args[0] === '--help' || argumentsFor === undefined ? args : argumentsFor(args);
   if (own === undefined) {
     say(`usage: model-gateway ${name} ${usage}`, 2);
     return;
   }
-  const words = [...programCommand(program), ...own];
+  const words = [...programCommand(programFor?.(own) ?? program), ...own];
   if (process.platform !== 'win32') process.execve?.(process.execPath, [process.execPath, ...words], process.env);
   const child = spawn(process.execPath, words, { stdio: 'inherit' });
   for (const signal of signals) process.on(signal, () => child.kill(signal));

@@ -49,10 +49,11 @@ Runs the control plane of a fleet with the configuration in GATEWAY_CONFIG (defa
   },
   {
     name: 'check',
-    usage: 'DIR [--strict] [--rules] [--token FILE] [--format text|json|github]',
-    summary: 'what is wrong in a configuration, with file, line and column',
-    words: ['--strict', '--diff', '--rules', '--token', '--format'],
+    usage: 'DIR [--strict] [--rules] [--token FILE] [--test] [--format text|json|junit|github]',
+    summary: 'what is wrong in a configuration, with file, line and column; runs its tests',
+    words: ['--strict', '--diff', '--rules', '--token', '--test', '--format'],
     program: 'check',
+    programFor: (args) => (args.includes('--test') ? 'check-tests' : 'check'),
   },
   {
     name: 'diff',

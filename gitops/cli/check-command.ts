@@ -8,6 +8,8 @@ export interface Command<Format extends string> {
   readonly strict: boolean;
   readonly rules: boolean;
   readonly help: boolean;
+  /** Its tests are run, too. */
+  readonly test: boolean;
   /** As given; absent without `--diff`. */
   readonly diff?: string;
   /** As given; absent without `--token`. */
@@ -20,12 +22,13 @@ const options = {
   diff: { type: 'string' },
   rules: { type: 'boolean' },
   token: { type: 'string' },
+  test: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 } as const;
 
 /** Which value an option needs, for the sentence about one without. */
 const needs = {
-  format: 'text, json or github',
+  format: 'text, json or github; with --test also junit',
   diff: 'a directory, or a branch, tag or commit of git',
   token: 'a file with a token of an identity provider',
 } as const;
@@ -53,6 +56,7 @@ export function readCommand<Format extends string>(
     strict,
     rules,
     help,
+    test: given.has('test'),
     ...(diff === undefined ? {} : { diff }),
     ...(token === undefined ? {} : { token }),
   };

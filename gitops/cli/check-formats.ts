@@ -142,7 +142,8 @@ export function titled(level: 'error' | 'warning' | 'notice', title: string, lin
   return `::${level} title=${property(title)}::${data(lines)}`;
 }
 
-function annotation(level: string, { file, line, column, path, message }: Problem): string {
+/** A problem at its line. */
+export function annotation(level: string, { file, line, column, path, message }: Problem): string {
   const place = line === 0 ? '' : `,line=${line},col=${column}`;
   return `::${level} file=${property(file)}${place}::${data(path === '' ? message : `${path}  ${message}`)}`;
 }

@@ -9,8 +9,10 @@ import { listBudgets } from '../assemble/list-budgets.ts';
 import { listRules } from '../assemble/list-rules.ts';
 import type { LoadContext } from '../assemble/load-context.ts';
 import { firstLoadBytes, load } from '../assemble/load-off-thread.ts';
+import type { PlacedTest } from '../config-tests/placed-test.ts';
+import { readConfigTests } from '../config-tests/read-tests.ts';
 import { preparePolicies } from '../policies/prepare-policies.ts';
-import { namesBeside, warnOfMisnamed } from '../read/beside.ts';
+import { warnOfMisnamed } from '../read/beside.ts';
 import { type Problem, sortProblems } from '../read/problem.ts';
 import { readDirectory, revisionOf } from '../read/read.ts';
 import { textOf } from '../read/secret-reference.ts';
@@ -22,7 +24,7 @@ import { foreseeToken, readTokenFile } from './check-token.ts';
 import { compare, readAgainst } from './compare.ts';
 
 const usage =
-  'usage: model-gateway check DIR [--strict] [--diff DIR|REF] [--rules] [--token FILE] [--format text|json|github] [--help]';
+  'usage: model-gateway check DIR [--strict] [--diff DIR|REF] [--rules] [--token FILE] [--test] [--format text|json|junit|github] [--help]';
 const help = `${usage}
 
 Says what the gateway would say about the configuration in DIR and in the directories in it, and which policies (*.cel.yaml) it breaks. Paths are
@@ -33,28 +35,39 @@ relative to where it was called.
                    the git repository of DIR; it never fetches and never fails because of a change
   --rules          list the rate-limit rules and the budgets by the ids that metrics use
   --token FILE     what the token of an identity provider in FILE would get, and by which claims; its signature is not checked
+  --test           run the tests of the configuration, *.test.yaml in DIR; without it they are only read
   --format text    one line for each problem: file:line:column, the place in the document, a sentence (the default)
   --format json    one object: ok, files, revision, problems[], warnings[], rules[], budgets[], token, and diff.changes[] with
                    kind, name, change, effect, before, after and words
   --format github  annotations for a pull request; paths are relative to GITHUB_WORKSPACE, else to the git repository of DIR
+  --format junit   with --test: the results for a pipeline, a case for each test
   --help           this text
 
-exit code: 0 the gateway can use it, 1 it cannot, or would refuse the token, or a policy is broken, or there are warnings with --strict,
-2 the command itself is wrong`;
+exit code: 0 the gateway can use it, 1 it cannot, or would refuse the token, a policy is broken, a test fails, or there are warnings with
+--strict, 2 the command itself is wrong`;
+
+/** What is printed, and the exit code. */
+export interface Checked {
+  readonly output: string;
+  readonly code: 0 | 1 | 2;
+  /** Of a configuration that can be used: what was read. */
+  readonly read?: {
+    readonly config: AssembledConfig;
+    readonly revision: string;
+    readonly tests: readonly PlacedTest[];
+  };
+}
 
 /**
  * Checks one directory and gives the text to print and the exit code: 0 usable, 1 not, 2 the command itself is wrong. Variables that
  * are not set are warnings here: a machine that checks a directory does not need the secrets. `today`: YYYY-MM-DD, for warnings about models
  * that end; undefined: none.
  */
-export async function checkConfig(
-  args: readonly string[],
-  environment: Variables,
-  today?: string,
-): Promise<{ output: string; code: 0 | 1 | 2 }> {
+export async function checkConfig(args: readonly string[], environment: Variables, today?: string): Promise<Checked> {
   const command = readCommand(args, ['text', 'json', 'github']);
   if (typeof command === 'string') return { output: `${command}\n${usage}`, code: 2 };
   if (command.help) return { output: help, code: 0 };
+  if (command.test) return { output: `tests are run by: model-gateway check ${command.directory} --test`, code: 2 };
   const { format, strict } = command;
   const from = calledFrom(environment, 'check-config');
   const directory = resolve(from, command.directory);
@@ -87,12 +100,14 @@ export async function checkConfig(
     // A thread cannot give the places of entries back; this process serves no requests.
     examine === undefined ? firstLoadBytes : Number.POSITIVE_INFINITY,
   );
+  const tests = await readConfigTests(directory, shown);
   const mistakes = [...unreadable, ...found];
   const usable = mistakes.length === 0 ? config : undefined;
   const judged = usable === undefined ? [] : findings.warnings;
   const problems = sortProblems([
     ...mistakes,
     ...policies.problems,
+    ...tests.problems,
     ...(usable === undefined ? [] : findings.problems),
   ]);
   const warnings = sortProblems([
@@ -110,7 +125,7 @@ export async function checkConfig(
     ok,
     strict,
     files: files.length,
-    test_files: (await namesBeside(directory, 'test')).length,
+    test_files: tests.files,
     policies: policies.count,
     revision: revisionOf(hash),
     problems,
@@ -121,7 +136,12 @@ export async function checkConfig(
   if (diff !== undefined && against !== undefined)
     result.diff = await compare(diff, against.reading, { config: usable, context });
   if (token !== undefined) result.token = token;
-  return { output: formats[format](result), code: ok && token?.refused === undefined ? 0 : 1 };
+  const read = usable && { config: usable, revision: result.revision, tests: tests.tests };
+  return {
+    output: formats[format](result),
+    code: ok && token?.refused === undefined ? 0 : 1,
+    ...(read === undefined ? {} : { read }),
+  };
 }
 
 /** A machine that checks a directory does not need the secrets: files are not read, and vaults not asked. */

@@ -75,7 +75,7 @@ export function spenderOf(question: Question): Spender {
 }
 
 /** The consumer whose rules apply: the path of the key, else the named one; undefined when the key may not name one. */
-function consumerOf({ userPath, key }: Question): string | undefined {
+export function consumerOf({ userPath, key }: Question): string | undefined {
   if (key === undefined) return userPath;
   if (key.userPath !== undefined) return key.userPath;
   return key.anyUserPath || userPath === '/' ? userPath : undefined;

@@ -26,7 +26,7 @@ export function awaitAnswer(
 export function wantedAt(
   limiter: Limiter,
   answerer: Answerer,
-  { max_tokens: bound }: TrafficLine,
+  { max_tokens: bound }: Pick<TrafficLine, 'max_tokens'>,
   { input }: TrafficTokens,
 ): number {
   const answer = awaitAnswer(limiter, answerer);

@@ -89,6 +89,6 @@ function stored(document: LiveSettings['documents'][number]): Document {
 }
 
 /** Nothing here compares secrets, so a key whose secret lies in a file needs none. */
-function withHash(key: AssembledConfig['keys'][number]): AssembledConfig['keys'][number] {
+export function withHash(key: AssembledConfig['keys'][number]): AssembledConfig['keys'][number] {
   return { ...key, hash: key.hash ?? '0'.repeat(64) };
 }

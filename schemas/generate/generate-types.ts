@@ -32,6 +32,7 @@ export async function generateTypes(): Promise<string> {
   const config = await shapeOf('config', 'config.schema.json');
   const parts = [await typesOf(config, 'Config', banner)];
   parts.push(await typesOf(await shapeOf('policies', 'policies.schema.json'), 'PolicyFile', ''));
+  parts.push(await typesOf(await shapeOf('config-tests', 'config-tests.schema.json'), 'ConfigTests', ''));
   for (const name of bodyNames()) {
     const type = typeName(name);
     const body = await shapeOf('admin', `${name}.schema.json`);

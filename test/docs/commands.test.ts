@@ -19,6 +19,7 @@ const here = [
   'docs/command.md',
   'docs/comparison.md',
   'docs/conditions.md',
+  'docs/config-tests.md',
   'docs/configuration.md',
   'docs/deploying.md',
   'docs/dialects-and-clients.md',

@@ -8,13 +8,14 @@ import { recallLastGood } from '../../gitops/follow/last-good.ts';
 import { readDirectory } from '../../gitops/read/read.ts';
 import { folder, limit, start } from './following.ts';
 
+const sound = 'tests: [{ name: a, given: { model: m }, expect: { admitted: true } }]\n';
 const beside = ['a.test.yaml', 'b.test.yml', 'policies/c.cel.yaml', 'd.cel.yml'];
 
 await test('files of tests and policies change neither the configuration nor its revision', async (t) => {
   const place = folder(t, { 'a.yaml': limit(10), 'test.yaml': '{}', 'cel.yml': '{}' });
   mkdirSync(join(place, 'policies'));
   const [before, seen] = [await readDirectory(place), await fingerprintDirectory(place)];
-  for (const name of beside) writeFileSync(join(place, name), name.includes('.cel.') ? 'policies: []\n' : 'tests: [\n');
+  for (const name of beside) writeFileSync(join(place, name), name.includes('.cel.') ? 'policies: []\n' : sound);
   const after = await readDirectory(place);
   t.same(
     after.files.map(({ name }) => name),

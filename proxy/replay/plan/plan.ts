@@ -18,6 +18,7 @@ import type { Variables } from '../../../schemas/variables.ts';
 import { parseFlag, parseList } from '../../../schemas/variables.ts';
 import { StoreUnavailable } from '../../../store/state/store-unavailable.ts';
 import { namingEndpoints } from '../../endpoints/naming-endpoints.ts';
+import { plannable } from '../plannable.ts';
 import { Replay, type ReplayedConfigs } from '../replay.ts';
 import { windowsOf } from '../spent-before.ts';
 import { type Gaps, notKnown } from './not-known.ts';
@@ -172,14 +173,4 @@ function revealer({ saltFile }: PlanCommand, from: string, configs: readonly Ass
   const read = readKeyFileSync(resolve(from, saltFile));
   if ('trouble' in read) throw new PlanMistake(`--salt-file: ${saltFile} ${read.trouble}`, 2);
   return revealerOf(configs, hasherOf(read.key));
-}
-
-/** A variable that is not set on this machine leaves a text that is no address; nothing is sent anywhere here. */
-function plannable(config: AssembledConfig): AssembledConfig {
-  const providers = Object.entries(config.providers).map(([name, provider]) => {
-    const { base_url: address, proxy_url: _, ...rest } = provider;
-    const usable = address === undefined || URL.canParse(address) ? address : 'https://unset.invalid/v1';
-    return [name, { ...rest, ...(usable === undefined ? {} : { base_url: usable }) }];
-  });
-  return { ...config, providers: Object.fromEntries(providers) as AssembledConfig['providers'] };
 }

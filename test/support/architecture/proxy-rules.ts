@@ -4,7 +4,7 @@ import { type File, importsOf } from './source-files.ts';
 
 /** The rooms of the data plane from the bottom to the top: each imports itself and those before it. */
 const order =
-  'bytes pacing error-table.ts errors.ts answer.ts tokens call dialects limits budgets store tallies targets http cloud-identity upstream providers discovery guardrails translation snapshot kept capture routing cache records environment.ts readiness.ts workers metrics stages admin trial realtime opaque endpoints explain replay trips probes server.ts boot serve.ts main.ts plan.ts'.split(
+  'bytes pacing error-table.ts errors.ts answer.ts tokens call dialects limits budgets store tallies targets http cloud-identity upstream providers discovery guardrails translation snapshot kept capture routing cache records environment.ts readiness.ts workers metrics stages admin trial realtime opaque endpoints explain replay config-tests trips probes server.ts boot serve.ts main.ts plan.ts check.ts'.split(
     ' ',
   );
 
