@@ -15,7 +15,7 @@ export const keysHelp = `usage: model-gateway keys new NAME [--user-path PATH] [
        model-gateway keys rotate ID
 
   new      prints a secret, which is shown this once, and below it the entry of the configuration (keys) with its hash; asks no gateway
-  list     every key: id, name, user path, state
+  list     every key: id, state, user path, name, role, end
   issue    prints a new key, which is shown this once; --user-path binds it to a team or a person, --models to models and aliases, and --role
            lets it use the admin API and the dashboard, as viewer, operator or admin
   revoke   refuses the key everywhere within a second
@@ -40,6 +40,7 @@ interface Key {
   readonly name: string;
   readonly user_path?: string;
   readonly active: boolean;
+  readonly role?: Role;
   readonly expires_at?: string;
   readonly value?: string;
 }
@@ -123,6 +124,7 @@ function inWords(action: string, said: unknown): string {
   return key.value === undefined ? lineOf(key) : `${lineOf(key)}\n${key.value}`;
 }
 
-function lineOf({ id, name, user_path: path = '/', active, expires_at: end }: Key): string {
-  return [id, active ? 'active' : 'refused', path, name, end === undefined ? '' : `until ${end}`].join('  ').trimEnd();
+function lineOf({ id, name, user_path: path = '/', active, role, expires_at: end }: Key): string {
+  const further = [role === undefined ? [] : `role ${role}`, end === undefined ? [] : `until ${end}`].flat();
+  return [id, active ? 'active' : 'refused', path, name, ...further].join('  ');
 }

@@ -1,7 +1,10 @@
 // The command `model-gateway`: what it says of itself, and what it says when it is called wrongly.
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -70,6 +73,20 @@ await test('a new key of the configuration: the secret, and an entry that its ch
   });
   t.throws(() => parse(stdout), 'the secret is not put into git as it is');
   t.match(await gateway('keys', 'new', 'c i'), { code: 1, stderr: /NAME must be/ });
+});
+
+await test('a list of keys says which of them open the admin API', async (t) => {
+  const key = { id: 'key-1', name: 'Ann', active: true, user_path: '/team-a', role: 'viewer' };
+  const server = createServer((_request, response) =>
+    response.setHeader('content-type', 'application/json').end(JSON.stringify([key, { ...key, role: undefined }])),
+  ).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  process.env['GATEWAY_MASTER_KEY'] = 'sk-master';
+  t.match(await gateway('keys', 'list', '--url', `http://127.0.0.1:${port}`), {
+    stdout: 'key-1  active  /team-a  Ann  role viewer\nkey-1  active  /team-a  Ann\n',
+  });
 });
 
 await test('a program takes the place of the command: its exit code is that of the program', async (t) => {
