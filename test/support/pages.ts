@@ -43,6 +43,7 @@ function isAsPrinted(said: string, printed: string): boolean {
 /** Commands of pages that are not run, and why. */
 export const notRun: readonly (readonly [command: RegExp, reason: string])[] = [
   [/(cloud-identity\/clouds|identity\/issuer)\.ts$/m, 'it is started by the test'],
+  [/^vault server\b/m, 'test/examples/secrets.test.ts plays a Vault'],
   [/^npm ci\b/m, 'installs the packages that the tests have'],
   [/^npm start\b|\bnpm start$/m, 'the gateway is started by the test'],
   [/^npm run release:check\b/m, 'builds what is shipped'],
