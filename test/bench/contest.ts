@@ -4,7 +4,7 @@ import type { LoadClient } from './load.ts';
 import { isAlive, startReading } from './measure.ts';
 import type { Running } from './processes.ts';
 import type { LoadResult, Slice } from './slice.ts';
-import type { Workload } from './workload.ts';
+import { isJson, type Workload } from './workload.ts';
 
 /** A slice, and what it cost. */
 export interface Cost {
@@ -27,7 +27,7 @@ const CONNECTIONS = 50;
 const SHORT_SECONDS = 0.05;
 const STEADY_SECONDS = 0.3;
 // Requests until V8 has compiled what is hot: the cost of the gateway falls until about 15,000 small ones.
-const WARM_REQUESTS = { json: 20_000, others: 4000, paced: 2 * PACED_STREAMS };
+const WARM_REQUESTS = { json: 20_000, others: 12_000, paced: 2 * PACED_STREAMS };
 const MOST_WARM_SECONDS = 6;
 
 /** The slice of a workload that is short enough to be one of many. */
@@ -86,7 +86,7 @@ export async function measureSlice(
 /** Loads a server until its code is warm, for some seconds at most; `share`: how much of that is enough. */
 export async function warmUp(client: LoadClient, server: Running, workload: Workload, share = 1): Promise<void> {
   const { json, others, paced } = WARM_REQUESTS;
-  const requests = workload === 'json' ? json : workload.endsWith('paced') ? paced : others;
+  const requests = isJson(workload) ? json : workload.endsWith('paced') ? paced : others;
   const { connections } = shortSlice(workload);
   const slice = { workload, connections, requests: Math.ceil(requests * share), seconds: MOST_WARM_SECONDS * share };
   await measureSlice(client, server, slice);
