@@ -280,6 +280,10 @@ const virtualModelParts = {
   configAliases: () => ({ aliases: config.declared.aliases, places: config.places.aliases, models: config.models }),
 };
 await app.register(managedRoutes(virtualModelResource), { parts: virtualModelParts });
+const filesOfConfig = {
+  differences: { settings: environment, ownFolder, status: configStatus, nowMs },
+  secrets: () => secretsOf(access),
+};
 await app.register(configRoutes, {
   parts: {
     rules: rateLimitParts,
@@ -288,8 +292,7 @@ await app.register(configRoutes, {
     inForce: () => config,
     status: configStatus,
     fleet,
-    differences: { settings: environment, ownFolder, status: configStatus, nowMs },
-    secrets: () => secretsOf(access),
+    ...filesOfConfig,
   },
 });
 await app.register(driftRoutes, {
@@ -299,6 +302,7 @@ await app.register(driftRoutes, {
     aliases: virtualModelParts,
     config,
     keys: declaredKeys,
+    ...filesOfConfig,
     fleet,
     desired,
     status: configStatus,

@@ -85,6 +85,7 @@ const rows: readonly (readonly [Role, Reach, readonly string[]])[] = [
       'DELETE /admin/targets/*',
       // The files as they are written, addresses and prompts included.
       'GET /admin/config/files',
+      'GET /admin/config/patch',
       'POST /admin/guardrails/test',
       'GET /admin/explain/:id',
     ],

@@ -4,13 +4,16 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { managedYaml } from '../../gitops/cli/managed-yaml.ts';
 import type { Override } from '../../gitops/drift/override.ts';
-import { askAdmin, connectionHelp, connectionOptions } from './admin-api.ts';
+import { connectionHelp, connectionOptions } from './admin-api.ts';
 import type { Outcome } from './commands.ts';
+import { exportPatch, readOverrides } from './export-patch.ts';
 import { exportTraffic } from './export-traffic.ts';
 
-export const exportUsage = '[keys] [DIR] [--force] | traffic FILE [--since WHEN] [--share 0.1] [--salt-file FILE]';
+export const exportUsage =
+  '[keys] [DIR] [--force] | --patch [DIR] | traffic FILE [--since WHEN] [--share 0.1] [--salt-file FILE]';
 export const exportHelp = `usage: model-gateway export [DIR] [--force] [--url URL]
        model-gateway export keys [DIR] [--force] [--url URL]
+       model-gateway export --patch [DIR] [--url URL]
        model-gateway export traffic FILE [--since WHEN] [--until WHEN] [--share 0.1] [--salt-file FILE] [--force] [--url URL]
 
 Prints the rules, budgets, budget windows, aliases and guardrails that operators have set with the admin API and that hold now, as YAML for the
@@ -20,6 +23,10 @@ the admin API: until then they go on winning over the configuration.
 
 With keys it prints the issued keys that are let in, with the hash of each secret and never a secret, or writes them to DIR/issued-keys.yaml. The
 same secrets are let in then, under the ids of the configuration (config:NAME); delete the issued keys once the entries are live.
+
+With --patch it prints all of this as a patch for git apply: an entry that is there is changed in its place, with the comments and the layout around it,
+and what is new comes into the file of its subject, or into a new one. With DIR the patch is made against the files there; without it, against the
+files in force, and a line that may hold a secret or a comment is in no patch. What it leaves out, and why, stands at its top.
 
 With traffic it writes the requests that were recorded, a line each and without bodies, for model-gateway plan; a name that ends in .gz is packed. It
 takes the last 24 hours, or from --since (a moment such as 2026-03-31T00:00:00Z, or a length back from now such as 7d) to --until.
@@ -33,7 +40,11 @@ ${connectionHelp}
 
 exit code: 0 done, 1 not done, 2 the command itself is wrong`;
 
-const options = { ...connectionOptions, force: { type: 'boolean', default: false } } as const;
+const options = {
+  ...connectionOptions,
+  force: { type: 'boolean', default: false },
+  patch: { type: 'boolean', default: false },
+} as const;
 
 const nothing = {
   set: '# Operators have set nothing outside git.\n{}\n',
@@ -46,6 +57,8 @@ export async function exportManaged(args: readonly string[]): Promise<Outcome> {
   const isOfKeys = positionals[0] === 'keys';
   const [folder, ...others] = isOfKeys ? positionals.slice(1) : positionals;
   if (others.length > 0) return { output: `usage: model-gateway export ${exportUsage}`, code: 2 };
+  if (values.patch)
+    return isOfKeys ? { output: '--patch has the keys, too', code: 2 } : exportPatch(folder, values.url);
   const overrides = await readOverrides(values.url);
   const [set, keys] = [false, true].map((isKey) => overrides.filter(({ kind }) => (kind === 'key') === isKey));
   const texts = { set: yamlOf(set ?? [], nothing.set), keys: yamlOf(keys ?? [], nothing.keys) };
@@ -64,10 +77,4 @@ export async function exportManaged(args: readonly string[]): Promise<Outcome> {
 
 function yamlOf(overrides: readonly Override[], empty: string): string {
   return overrides.length === 0 ? empty : managedYaml(overrides);
-}
-
-/** What operators have set and holds now. */
-export async function readOverrides(url: string | undefined): Promise<readonly Override[]> {
-  const { overrides } = (await askAdmin(url, { path: 'config/overrides' })) as { readonly overrides: Override[] };
-  return overrides;
 }

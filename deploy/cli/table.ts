@@ -111,7 +111,7 @@ DIR. It is model-gateway check with --diff, and has its options and exit codes; 
     name: 'export',
     usage: exportUsage,
     summary: 'what operators have set outside git, as YAML for git; keys; recorded traffic',
-    words: ['keys', 'traffic', '--force', '--since', '--until', '--share', '--salt-file', '--url'],
+    words: ['keys', 'traffic', '--patch', '--force', '--since', '--until', '--share', '--salt-file', '--url'],
     help: exportHelp,
     run: exportManaged,
   },

@@ -121,6 +121,20 @@ export const parameters = {
     schema: { type: 'string', pattern: '^[a-z_, ]+$' },
     example: 'rule,budget',
   },
+  OverrideKind: {
+    name: 'kind',
+    in: 'query',
+    description: 'Only this kind; absent: all.',
+    schema: { enum: ['rule', 'budget', 'budget_windows', 'alias', 'guardrail', 'key', 'drain'] },
+    example: 'rule',
+  },
+  OverrideId: {
+    name: 'id',
+    in: 'query',
+    description: 'Of this kind, the one with this id, as /admin/config/drift names it; absent: all.',
+    schema: { type: 'string' },
+    example: 'user_path 60 /team-a',
+  },
   ConfigFile: {
     name: 'file',
     in: 'query',

@@ -108,6 +108,18 @@ export const statusOperations: readonly Operation[] = [
     refusals: { 400: ['invalid_query'], 503: ['store_unavailable'] },
   },
   {
+    id: 'getConfigPatch',
+    method: 'get',
+    path: '/admin/config/patch',
+    tag: 'Status',
+    access: 'operator',
+    summary: 'A patch of the files in force that says what operators have set.',
+    description: 'For `git apply`. Issued keys are in it for admins alone.',
+    parameters: ['OverrideKind', 'OverrideId'],
+    success: { status: 200, says: 'The patch.', schema: 'config-patch', headers: ['x-gateway-stale'] },
+    refusals: { 400: ['invalid_query'], 503: ['store_unavailable'] },
+  },
+  {
     id: 'getStatus',
     method: 'get',
     path: '/admin/status',

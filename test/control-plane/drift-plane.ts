@@ -1,4 +1,6 @@
 // The routes of drift over a real socket, for a stand whose proxies send what a test says.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { driftRoutes } from '../../control-plane/admin/drift/routes.ts';
 import { createFleet } from '../../control-plane/fleet.ts';
 import { createServer } from '../../control-plane/server.ts';
@@ -9,7 +11,7 @@ import { hashOf, revisionOf, type SourceFile } from '../../gitops/read/read.ts';
 import { createFailedLogins } from '../../plane/access/failed-logins.ts';
 import type { HeartbeatBody } from '../../store/state/heartbeat-body.ts';
 import { sampleHeartbeat } from '../support/managed-state.ts';
-import type { Teardown } from '../support/teardown.ts';
+import { type Teardown, temporaryDirectory } from '../support/teardown.ts';
 import { nowMs, type Stored, standOf } from './drift-stand.ts';
 
 export const masterKey = 'sk-test-master-key-0123456789';
@@ -19,11 +21,17 @@ export interface PlaneOptions {
   readonly sets?: readonly Stored[];
   /** By instance. */
   readonly proxies?: Readonly<Record<string, Partial<HeartbeatBody>>>;
+  readonly secrets?: readonly string[];
   readonly rejected?: Pick<FollowStatus, 'rejected' | 'problems'>;
 }
 
 /** `files`: in force in the control plane. */
-export async function startDriftPlane(t: Teardown, { files, sets = [], proxies = {}, rejected }: PlaneOptions) {
+export async function startDriftPlane(
+  t: Teardown,
+  { files, sets = [], proxies = {}, rejected, secrets = [] }: PlaneOptions,
+) {
+  const directory = temporaryDirectory(t, 'drift-plane');
+  for (const { name, bytes } of files) writeFileSync(join(directory, name), bytes);
   const { parts, state } = standOf(files, sets);
   const clock = { nowMs };
   const revision = revisionOf(hashOf(files, []));
@@ -57,7 +65,19 @@ export async function startDriftPlane(t: Teardown, { files, sets = [], proxies =
     }) as unknown as FollowStatus;
   const store = { read: async () => state, inForce: () => state };
   const rules = { ...parts.rules, store } as unknown as typeof parts.rules;
-  await app.register(driftRoutes, { parts: { ...parts, rules, fleet, desired, status, nowMs: () => clock.nowMs } });
+  const settings = { configDirectory: directory, entitlements: new Set(['quota_templates']), variables: {} };
+  await app.register(driftRoutes, {
+    parts: {
+      ...parts,
+      rules,
+      fleet,
+      desired,
+      status,
+      differences: { settings, ownFolder: directory, status },
+      secrets: () => secrets,
+      nowMs: () => clock.nowMs,
+    },
+  });
   const address = await app.listen({ host: '127.0.0.1', port: 0 });
   t.teardown(() => app.close());
   const ask = async (path: string): Promise<Record<string, unknown>> => {

@@ -187,6 +187,7 @@ export const cases: Readonly<Record<string, Case>> = {
   'GET /admin/config/differences': plain('/config/differences'),
   'GET /admin/config/drift': plain('/config/drift'),
   'GET /admin/config/overrides': plain('/config/overrides'),
+  'GET /admin/config/patch': plain('/config/patch'),
   'GET /admin/targets': plain('/targets'),
   'POST /admin/targets/*': plain('/targets/openai/drain', 'hidden', { reason: 'x', expires_in: '2h' }),
   'DELETE /admin/targets/*': plain('/targets/openai/drain', 'hidden'),

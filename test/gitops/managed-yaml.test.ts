@@ -2,14 +2,22 @@
 import { array, assert, constantFrom, integer, property, record, string } from 'fast-check';
 import { test } from 'tap';
 import { parse } from 'yaml';
-import { budgetKey } from '../../domain/budgets/budget.ts';
-import { authKeyBody } from '../../domain/keys/auth-key.ts';
-import { ruleKey } from '../../domain/rules/rule.ts';
-import { foldUserPath, normaliseUserPath } from '../../domain/user-path.ts';
+import { normaliseUserPath } from '../../domain/user-path.ts';
 import { managedYaml } from '../../gitops/cli/managed-yaml.ts';
-import { authored, filesOf, nowMs, problemsOf, type Stored, standOf } from '../control-plane/drift-stand.ts';
+import {
+  alias,
+  authored,
+  budget,
+  filesOf,
+  guardrail,
+  issued,
+  nowMs,
+  problemsOf,
+  rule,
+  type Stored,
+  standOf,
+} from '../control-plane/drift-stand.ts';
 import { anyCharacter } from '../support/arbitrary.ts';
-import { sampleKey } from '../support/managed-state.ts';
 
 const providers =
   'providers:\n  demo: { type: openai, base_url: "https://demo.test/v1", api_key: "k", models: [small, big] }\n';
@@ -75,61 +83,6 @@ const odd = [
   'constructor',
 ];
 const pathOf = (text: string): string | undefined => normaliseUserPath(`/${text.replaceAll(/[:/]/g, '-')}`).path;
-
-export const rule = (subject: string, more: Record<string, unknown> = {}): Stored => {
-  const body = {
-    scope: 'user_path',
-    subject,
-    per_child: false,
-    period_seconds: 60,
-    max_requests: 5,
-    mode: 'enforce',
-    ...authored,
-    ...more,
-  };
-  const [scope, seconds] = [body.scope as 'user_path', body.period_seconds];
-  return { kind: 'rate_limit', id: ruleKey(scope, foldUserPath(subject), seconds), body };
-};
-const budget = (scope: 'user_path' | 'label', subject: string, more: Record<string, unknown> = {}): Stored => {
-  const body = {
-    scope,
-    subject,
-    per_child: false,
-    period_seconds: 86_400,
-    amount_nano_dollars: 2_500_000_001,
-    mode: 'enforce',
-    ...authored,
-    ...more,
-  };
-  const compared = scope === 'label' ? subject : foldUserPath(subject);
-  return { kind: 'budget', id: budgetKey(scope, compared, body.period_seconds), body };
-};
-const alias = (source: string, more: Record<string, unknown> = {}): Stored => {
-  const value = {
-    source,
-    targets: [{ model: 'demo/small', weight: 1 }],
-    strategy: 'round_robin',
-    enabled: true,
-    hedge: false,
-    ...more,
-  };
-  return { kind: 'virtual_model', id: source.toLowerCase(), body: { alias: value, ...authored } };
-};
-const guardrail = (name: string, more: Record<string, unknown>): Stored => {
-  return {
-    kind: 'guardrail',
-    id: name,
-    body: { guardrail: { name, mode: 'enforce', order: 0, ...more }, ...authored },
-  };
-};
-const issued = (name: string, more: object = {}): Stored => {
-  const id = crypto.randomUUID();
-  return {
-    kind: 'auth_key',
-    id,
-    body: authKeyBody(sampleKey(`secret-${id}`, { id, name, createdAtMs: nowMs - 1_000, ...more })),
-  };
-};
 
 /** The texts of the export, beside files that have none of what was set. */
 function exported(sets: readonly Stored[]): {

@@ -105,6 +105,8 @@ export async function startAdmin(t: Test, { keys = [], records }: AdminOptions =
       aliases,
       config: empty,
       keys: keysOfConfig,
+      differences,
+      secrets: () => [],
       fleet,
       desired,
       status: () => undefined,

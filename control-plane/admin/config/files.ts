@@ -26,7 +26,7 @@ export async function describeFiles(
 }
 
 /** Undefined: the directory has changed, and the copy of what is in force could not be written. */
-async function filesInForce(
+export async function filesInForce(
   directory: string,
   ownFolder: string,
   revision: string,

@@ -1,9 +1,10 @@
 // `model-gateway drift`: git against what runs, with a real repository and a real control plane.
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
 import { drift } from '../../../deploy/cli/drift.ts';
+import { exportManaged } from '../../../deploy/cli/export.ts';
 import { readDirectory } from '../../../gitops/read/read.ts';
 import { masterKey, startDriftPlane } from '../../control-plane/drift-plane.ts';
 import { authored, nowMs, type Stored } from '../../control-plane/drift-stand.ts';
@@ -134,4 +135,67 @@ await test('many are counted, and the newest are listed', async (t) => {
   t.match(overrides, { total: 5_000, complete: false, kinds: [{ kind: 'rule', count: 5_000 }] });
   t.same([overrides.rows.length, overrides.rows[0]?.name], [200, 'user_path /many/0 minute']);
   t.match(await drift([directory, '--url', plane.address]), { output: /\n {2}and 4800 more\n/ });
+});
+
+await test('a patch of the files in force, and of those at hand: secrets and comments are in the second alone', async (t) => {
+  const top = temporaryDirectory(t, 'drift');
+  const directory = join(top, 'my config');
+  mkdirSync(directory);
+  const text = `rate_limits:
+  user_paths:
+    - path: /team
+      limits:
+        - period: minute
+          max_requests: 60
+    - path: /noted
+      limits:
+        - period: minute # hunter2-in-a-comment
+          max_requests: 60 # hunter2-in-a-comment
+providers:
+  demo:
+    api_key: sk-live-0123456789abcdef
+    type: openai
+    base_url: https://demo.test/v1/canary-in-a-path
+    models: [small]
+`;
+  writeFileSync(join(directory, 'all.yaml'), text);
+  execFileSync('git', ['init', '-q'], { cwd: top });
+  const { files } = await readDirectory(directory);
+  const sets = [
+    rule('/team', 1),
+    rule('/noted', 1),
+    rule('/new', 1),
+    rule('/blocked', 1, { max_requests: 0, expires_at: '2026-06-02T00:00:00.000Z' }),
+  ];
+  const plane = await startDriftPlane(t, { files: files.map((file) => ({ ...file, path: file.name })), sets });
+  const body = await plane.ask('patch');
+  t.same(componentProblems('ConfigPatch', body), []);
+  t.match(body, {
+    taken: 2,
+    files: ['all.yaml', 'manual.yaml'],
+    problems: [],
+    left_out: [
+      { kind: 'rule', why: /block/ },
+      { name: 'user_path /noted minute', why: /^line 10 of all.yaml may hold a secret or a comment/ },
+    ],
+  });
+  t.notMatch(JSON.stringify(body), /hunter2|sk-live|canary/);
+  const one = await plane.ask(`patch?kind=rule&id=${encodeURIComponent('user_path 60 /new')}`);
+  t.match(one, { taken: 1, files: ['manual.yaml'], left_out: [] });
+  t.match(await plane.ask('patch?kind=rule&id=x'), { code: 'invalid_query' });
+  t.match(await plane.ask('patch?id=x'), { code: 'invalid_query' });
+
+  const options = ['--patch', '--url', plane.address];
+  const shown = await exportManaged(options);
+  t.match(shown, { code: 0, output: /^# left out: rate limit user_path \/blocked minute: it is a block/ });
+  execFileSync('git', ['apply', '--check', '--directory=my config', '-'], { cwd: top, input: `${shown.output}\n` });
+  const { output } = await exportManaged([...options, directory]);
+  execFileSync('git', ['apply', '-'], { cwd: top, input: `${output}\n` });
+  t.equal(
+    readFileSync(join(directory, 'all.yaml'), 'utf8'),
+    text.replace('max_requests: 60\n', 'max_requests: 9\n').replace('max_requests: 60 #', 'max_requests: 9 #'),
+  );
+  t.match(await exportManaged([...options, directory]), {
+    output: /user_path \/team minute: all.yaml says the same by now[\s\S]*# There is nothing to put into git\.$/,
+  });
 });
