@@ -12,12 +12,19 @@ export interface RecordStoreOptions {
   readonly databaseUrl?: string | undefined;
   /** Deadline of every operation. Default 10 s. */
   readonly timeoutMs?: number;
+  /** `onwards`: all records once, one page after the other, in little memory. Default: `all`. */
+  readonly reads?: 'all' | 'onwards';
 }
 
 /** PostgreSQL when there is a `databaseUrl`, otherwise a file in `directory`. What is wrong is said by the first operation. */
-export function openRecordStore({ directory, databaseUrl, timeoutMs = 10_000 }: RecordStoreOptions): OpenRecordStore {
+export function openRecordStore({
+  directory,
+  databaseUrl,
+  timeoutMs = 10_000,
+  reads = 'all',
+}: RecordStoreOptions): OpenRecordStore {
   return databaseUrl === undefined
-    ? openSqliteRecords({ directory, timeoutMs })
+    ? openSqliteRecords({ directory, timeoutMs, reads })
     : openPostgresRecords({ databaseUrl, timeoutMs });
 }
 

@@ -13,7 +13,7 @@ import {
 } from '../../../domain/replays/traffic-head.ts';
 import { trafficLines } from '../../../domain/replays/traffic-lines.ts';
 import { timestamp } from '../../../domain/timestamp.ts';
-import { openRecordStore } from '../../../store/records/open-records.ts';
+import { isNewFile, openRecordStore } from '../../../store/records/open-records.ts';
 import type { Span, TrafficCursor, TrafficPage } from '../../../store/records/record-store.ts';
 import type { OpenRecordStore } from '../../../store/records/sql/operations.ts';
 import { openStateStore } from '../../../store/state/open.ts';
@@ -59,6 +59,8 @@ export async function openTraffic(source: string, span: Span, nowMs: number): Pr
   const found = await stat(source).catch(() => undefined);
   if (found === undefined)
     throw new TrafficMistake(`${source} does not exist: name a file of traffic, a data directory or postgresql://…`);
+  if (found.isDirectory() && isNewFile({ directory: source }))
+    throw new TrafficMistake(`${source} has no records of a control plane: name its GATEWAY_DATA`);
   if (found.isDirectory())
     return ofDatabase({ directory: source }, source, { span, live: await liveIn(source, nowMs) });
   const file = createReadStream(source);
@@ -138,7 +140,7 @@ function ofDatabase(
     name,
     head,
     async begin({ longestMs, windowsAt }) {
-      const store = openRecordStore({ ...options, timeoutMs: 60_000 });
+      const store = openRecordStore({ ...options, timeoutMs: 60_000, reads: 'onwards' });
       const beginMs = span.fromMs - Math.min(longestMs, longestWarmMs);
       const rows = windowsAt(beginMs);
       const questions = rows.map(({ scope, subject, per_child: perChild, window_ms: fromMs }) => {

@@ -12,7 +12,7 @@ import { migrate, recordsVersion, versionIn, versionOfTables } from '../sql/migr
 
 const what = 'the record store';
 /** Most pages that a connection holds, in KiB: those that are read for a page of a million entries, and some more. */
-const cacheKiB = 96 * 1024;
+const usualCacheKiB = 96 * 1024;
 /** Pages of the log of changes before it is written back: the same pages of indexes change again and again. 32 MiB. */
 const checkpointPages = 8_192;
 /** Of SQLite. */
@@ -31,12 +31,14 @@ export function recordFilePath(directory: string): string {
 export class RecordFile implements Database {
   readonly path: string;
   readonly #busyMs: number;
+  readonly #cacheKiB: number;
   #mostBytes = Number.MAX_SAFE_INTEGER;
   #open: { readonly database: DatabaseSync; readonly statements: Statements; readonly identity: string } | undefined;
 
-  constructor(directory: string, busyMs: number) {
+  constructor(directory: string, busyMs: number, cacheKiB: number = usualCacheKiB) {
     this.path = recordFilePath(directory);
     this.#busyMs = busyMs;
+    this.#cacheKiB = cacheKiB;
   }
 
   read<Result>(work: (statements: Statements) => Promise<Result>): Promise<Result> {
@@ -111,7 +113,7 @@ export class RecordFile implements Database {
       // A batch that is stored is removed from the journal: it has to be on the disk.
       database.exec(`PRAGMA synchronous = FULL; PRAGMA journal_size_limit = ${mostLogBytes}`);
       database.exec(
-        `PRAGMA wal_autocheckpoint = ${pagesOfLog(dirname(this.path))}; PRAGMA cache_size = -${cacheKiB}; PRAGMA temp_store = MEMORY`,
+        `PRAGMA wal_autocheckpoint = ${pagesOfLog(dirname(this.path))}; PRAGMA cache_size = -${this.#cacheKiB}; PRAGMA temp_store = MEMORY`,
       );
       if ((await versionIn(statements)) < recordsVersion)
         await transact(database, 'IMMEDIATE', () => migrate(statements));

@@ -9,14 +9,19 @@ export interface SqliteRecordOptions {
   readonly directory: string;
   /** Deadline of every operation. */
   readonly timeoutMs: number;
+  /** See `RecordStoreOptions`. */
+  readonly reads?: 'all' | 'onwards';
 }
 
+/** What is read once is not read again. */
+const onwardsCacheKiB = 4 * 1024;
+
 /** Starts both threads; what is wrong with the file is said by the first operation. */
-export function openSqliteRecords({ directory, timeoutMs }: SqliteRecordOptions): OpenRecordStore {
+export function openSqliteRecords({ directory, timeoutMs, reads = 'all' }: SqliteRecordOptions): OpenRecordStore {
   const program = new URL('worker.ts', import.meta.url);
   const options = { store: 'the record store', directory, timeoutMs, pollMs: 0, memoryMb, program, mostWaiting };
-  const reader = new SqliteThread<RecordRequest>(options);
-  const writer = new SqliteThread<RecordRequest>({ ...options, youngMb: writerYoungMb });
+  const reader = new SqliteThread<RecordRequest>(reads === 'all' ? options : { ...options, cacheKiB: onwardsCacheKiB });
+  const writer = reads === 'all' ? new SqliteThread<RecordRequest>({ ...options, youngMb: writerYoungMb }) : reader;
   return {
     ...operationsBy((name, input, bytes) => (readNames.includes(name) ? reader : writer).exchange(name, input, bytes)),
     room: async (mostBytes) => JSON.parse(await writer.ask('room', [mostBytes])) as RecordRoom,

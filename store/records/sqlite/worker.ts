@@ -6,6 +6,6 @@ import { RecordFile } from './record-file.ts';
 
 // Imported outside a worker thread, this file does nothing.
 if (parentPort !== null && workerData !== null) {
-  const { directory, busyMs } = workerData as ThreadSettings;
-  serveOperations(parentPort, new RecordFile(directory, busyMs));
+  const { directory, busyMs, cacheKiB } = workerData as ThreadSettings;
+  serveOperations(parentPort, new RecordFile(directory, busyMs, cacheKiB));
 }

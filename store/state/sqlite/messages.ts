@@ -6,6 +6,8 @@ export interface ThreadSettings {
   readonly directory: string;
   /** Of a store on a server. */
   readonly databaseUrl?: string;
+  /** Most pages that its connection holds; default: as many as pages of lists need. */
+  readonly cacheKiB?: number;
   /** How long a statement waits for a lock of another process. */
   readonly busyMs: number;
   readonly pollMs: number;

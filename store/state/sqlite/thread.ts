@@ -23,6 +23,8 @@ export interface ThreadOptions {
   readonly place?: string;
   /** The database of a store that is on a server. */
   readonly databaseUrl?: string;
+  /** Of a file of records: see `ThreadSettings`. */
+  readonly cacheKiB?: number;
 }
 
 /** The result of an operation: text, and for some of them bytes. */
@@ -147,10 +149,12 @@ export class SqliteThread<Name extends string = OperationName> {
       youngMb = 4,
       program = stateProgram,
       databaseUrl,
+      cacheKiB,
     } = this.#options;
     const workerData: ThreadSettings = {
       directory,
       ...(databaseUrl === undefined ? {} : { databaseUrl }),
+      ...(cacheKiB === undefined ? {} : { cacheKiB }),
       pollMs,
       busyMs: Math.ceil(timeoutMs * 0.8),
       wasOpen: this.#wasOpen,

@@ -5,6 +5,8 @@ import { test } from 'tap';
 import { hasherOf, renamedLine } from '../../../domain/records/hash-names.ts';
 import { hashedHead } from '../../../domain/replays/live-settings.ts';
 import { type LiveSettings, readTrafficHead } from '../../../domain/replays/traffic-head.ts';
+import { openRecordStore } from '../../../store/records/open-records.ts';
+import { openStateStore } from '../../../store/state/open.ts';
 import { base, directoryOf, fileOf, folder, impactOf, perMinute, run, startMs, traffic } from './planned.ts';
 
 const said = {
@@ -180,7 +182,6 @@ await test('a file that lies is refused with its line, or harmless', async (t) =
 });
 
 await test('the state store of a data directory says what operators have set', async (t) => {
-  const { openStateStore } = await import('../../../store/state/open.ts');
   const data = join(folder, 'data');
   mkdirSync(data);
   const store = openStateStore({ directory: data });
@@ -188,6 +189,11 @@ await test('the state store of a data directory says what operators have set', a
   await store.commit({ storeId: null, expected: new Map(), changes: [{ kind, id, body }] });
   await store.close();
   const directory = directoryOf(base);
-  const { output } = await run(directory, '--against', directory, '--traffic', data);
+  const planned = () => run(directory, '--against', directory, '--traffic', data);
+  t.match(await planned(), { code: 1, output: /has no records of a control plane: name its GATEWAY_DATA$/ });
+  const records = openRecordStore({ directory: data });
+  await records.usageTotals({ span: { fromMs: 0, toMs: 1 }, cacheMode: 'all' });
+  await records.close();
+  const { output } = await planned();
   t.match(output, /^with 1 rule of operators/m);
 });
