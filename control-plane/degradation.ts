@@ -124,6 +124,7 @@ const causes: Readonly<Record<string, (body: HeartbeatBody) => string | undefine
     config_rejected === undefined
       ? config_problems[0]
       : `revision ${config_rejected[0]} is rejected and ${config_revision} stays in force: ${config_problems[0] ?? ''}`,
+  config_pin_unusable: ({ config_given }) => config_given?.[2][0],
   secret_file_unusable: ({ secret_problems = [] }) => secret_problems[0],
   provider_key_file_unreadable: ({ secret_problems = [] }) => secret_problems[0],
   secret_reference_unreadable: ({ secret_problems = [] }) => secret_problems[0],

@@ -56,6 +56,12 @@ export const errors = {
   too_many_budgets: bad('There are {count} budgets {where} already; at most {limit} are allowed.', 409),
   budget_config_owned: bad('This budget is declared in {place}. Remove it there, or override it with a PUT.', 409),
   budget_not_found: missing('There is no such budget.'),
+  config_revision_not_found: missing('{what}. GET /admin/status says which revision is in force.'),
+  config_pin_not_found: missing('No revision of the configuration is pinned.'),
+  config_too_large_to_pin: bad(
+    'The files of the revision {revision} take {bytes} bytes when they are packed, and a pin may have {limit}. Nothing was changed; revert them in their directory.',
+    413,
+  ),
   target_not_found: missing('The configuration has no provider or model "{name}"{guess}'),
   target_drain_not_found: missing('"{name}" is not taken out.'),
   too_many_target_drains: bad('Operators have taken out {count} targets already; at most {limit} are allowed.', 409),

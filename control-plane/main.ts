@@ -10,6 +10,7 @@ import { createFailedLogins } from '../plane/access/failed-logins.ts';
 import { keepKeyUses } from '../plane/access/keep-key-uses.ts';
 import { KeyUses } from '../plane/access/key-uses.ts';
 import { boundAddress } from '../plane/bound-address.ts';
+import { ConfigPins } from '../plane/config-pins.ts';
 import { environmentFingerprint } from '../plane/environment-fingerprint.ts';
 import { createExpiryLines } from '../plane/expired-rules.ts';
 import { followSecrets } from '../plane/follow-secrets.ts';
@@ -36,8 +37,7 @@ import { accessInForce } from './access-in-force.ts';
 import { authKeys } from './admin/auth-keys/routes.ts';
 import { budgetResource, budgetSettingsResource } from './admin/budgets/resource.ts';
 import { cache as cacheRoutes } from './admin/cache/routes.ts';
-import { configRoutes } from './admin/config/routes.ts';
-import { driftRoutes } from './admin/drift/routes.ts';
+import { allConfigRoutes } from './admin/config/all/routes.ts';
 import { entryRoutes } from './admin/entry-kinds.ts';
 import { explainRoutes } from './admin/explain/routes.ts';
 import { nameRoutes } from './admin/names/routes.ts';
@@ -140,6 +140,7 @@ const keptToDocuments = documentParts(parts, (documents) => {
   warnOfKeyPaths(documents);
   warnOfTwinKeys(managed);
 });
+const pins = new ConfigPins({ nowMs: authorityMs, log, follower: () => follower });
 const stateFollower = await followState({
   store,
   copyPath: join(ownFolder, 'last-good-state.json'),
@@ -147,6 +148,7 @@ const stateFollower = await followState({
   apply({ documents }, { source }) {
     const changed = changedKinds(managed.documents, documents);
     putInForce(keptToDocuments, { documents, changed, isComplete: source !== 'nothing' });
+    pins.documents(documents);
   },
   report(event) {
     logStateEvent(log, event);
@@ -171,6 +173,7 @@ follower = await followConfigOrExit(identity, {
   settings: environment,
   hear: (event) => reloads.note(event),
   variables: 'keep',
+  given: () => pins.given(),
   ownFolder,
   nowMs,
   log,
@@ -191,6 +194,7 @@ setInterval(() => failedLoginLines.tell(nowMs()), 1_000).unref();
 const metrics = createMetrics({
   version: manifest.version,
   config: configStatus,
+  pin: () => pins.standing(),
   state,
   secretProblems,
   handshakes: () => secure.counts(),
@@ -220,6 +224,7 @@ const access = accessInForce({
 const readiness = (): Readiness =>
   readinessOf({
     config: configStatus(),
+    pin: pins.standing(),
     state: state(),
     writeTrouble: signOfLife.trouble(),
     secretProblems: secretProblems(),
@@ -280,33 +285,19 @@ const virtualModelParts = {
   configAliases: () => ({ aliases: config.declared.aliases, places: config.places.aliases, models: config.models }),
 };
 await app.register(managedRoutes(virtualModelResource), { parts: virtualModelParts });
-const filesOfConfig = {
-  differences: { settings: environment, ownFolder, status: configStatus, nowMs },
-  secrets: () => secretsOf(access),
-};
-await app.register(configRoutes, {
+await app.register(allConfigRoutes, {
   parts: {
-    rules: rateLimitParts,
-    budgets: budgetParts,
-    aliases: virtualModelParts,
-    inForce: () => config,
-    status: configStatus,
-    fleet,
-    ...filesOfConfig,
-  },
-});
-await app.register(driftRoutes, {
-  parts: {
+    ...admin,
     rules: rateLimitParts,
     budgets: budgetParts,
     aliases: virtualModelParts,
     config,
     keys: declaredKeys,
-    ...filesOfConfig,
     fleet,
     desired,
     status: configStatus,
-    nowMs,
+    differences: { settings: environment, ownFolder, status: configStatus, nowMs },
+    secrets: () => secretsOf(access),
   },
 });
 await app.register(nameRoutes, {

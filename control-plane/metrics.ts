@@ -3,12 +3,15 @@
 
 import type { BudgetMode } from '../domain/budgets/mode.ts';
 import { budgetPeriodLabel } from '../domain/budgets/period.ts';
+import type { ConfigPin } from '../domain/config-pins/config-pin.ts';
 import type { FollowStatus } from '../gitops/follow/config-status.ts';
 import type { FailedLogins } from '../plane/access/failed-logins.ts';
 import type { LineWriter } from '../plane/line-writer.ts';
 import {
   byLabel,
   collectProcessMetrics,
+  pinEnd,
+  pinStates,
   Registry,
   registerReaders,
   rejectedSince,
@@ -35,6 +38,8 @@ export interface Metrics {
 export interface ObservedFacts {
   readonly version: string;
   readonly config: () => FollowStatus | undefined;
+  /** The pin of an operator that is in force. */
+  readonly pin: () => ConfigPin | undefined;
   readonly state: () => StateStatus | undefined;
   /** Why files of secrets do not hold what is in force. */
   readonly secretProblems: () => readonly string[];
@@ -80,6 +85,8 @@ function planeReaders(facts: ObservedFacts) {
     secretFilesUnusable: () => secretProblems().length,
     configIsGood: () => flag(config()?.lastReloadSuccessful === true),
     configRejected: () => rejectedSince(config()),
+    configPinned: () => pinStates(config()),
+    configPinEnd: () => pinEnd(facts.pin()),
     stateRevision: () => state()?.revision ?? 0,
     stateStoreUp: () => flag(state()?.isUp === true),
     stateStoreEmptied: () => flag(isEmptied(state()?.standing)),

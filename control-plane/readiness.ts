@@ -1,6 +1,8 @@
 // Decides whether this plane is ready or degraded. A degraded plane still serves operators.
+import type { ConfigPin } from '../domain/config-pins/config-pin.ts';
 import type { FollowStatus } from '../gitops/follow/config-status.ts';
 import { formatProblem } from '../gitops/read/problem.ts';
+import { givenReasons } from '../plane/given-reasons.ts';
 import { isEmptied } from '../store/state/custody.ts';
 import type { StateStatus } from '../store/state/state-status.ts';
 import type { DrainTrouble } from './records/drain-journal.ts';
@@ -15,6 +17,8 @@ export interface Readiness {
 
 export interface ReadinessFacts {
   readonly config: FollowStatus | undefined;
+  /** The pin of an operator. */
+  readonly pin: ConfigPin | undefined;
   readonly state: StateStatus;
   /** Why the store did not take the last write of this plane; undefined: it did. */
   readonly writeTrouble: string | undefined;
@@ -38,6 +42,7 @@ export function readinessOf(facts: ReadinessFacts): Readiness {
   const isRejectedElsewhere = config?.lastReloadSuccessful !== false && rejectingProxies.length > 0;
   const found: readonly (readonly [isSo: boolean, reason: string, cause?: string | undefined])[] = [
     [storeTrouble !== undefined, 'state_store_unavailable', storeTrouble],
+    ...givenReasons(config?.given).map((reason) => [true, reason, givenCause(facts)] as const),
     [config?.source === 'last-good', 'config_last_good'],
     [config?.lastReloadSuccessful === false, 'config_rejected', config && rejectedWords(config)],
     [isRejectedElsewhere, 'config_rejected_by_proxy', `rejected by ${rejectingProxies.join(', ')}`],
@@ -58,6 +63,13 @@ export function readinessOf(facts: ReadinessFacts): Readiness {
     reasons: held.map(([, reason]) => reason),
     causes: Object.fromEntries(held.flatMap(([, reason, cause]) => (cause === undefined ? [] : [[reason, cause]]))),
   };
+}
+
+/** Who has pinned it until when and why, or why it cannot be used. */
+function givenCause({ config, pin }: ReadinessFacts): string | undefined {
+  const [problem] = config?.given?.problems ?? [];
+  if (problem !== undefined) return formatProblem(problem);
+  return pin && `revision ${pin.revision} until ${pin.expiresAt}, by ${pin.updatedBy}: ${pin.reason}`;
 }
 
 function rejectedWords({ revision, rejected, problems: [first, ...others] }: FollowStatus): string {

@@ -16,8 +16,11 @@ import processResources from 'prom-client/lib/metrics/processResources.js';
 import processStartTime from 'prom-client/lib/metrics/processStartTime.js';
 import version from 'prom-client/lib/metrics/version.js';
 import Registry from 'prom-client/lib/registry.js';
+import type { ConfigPin } from '../domain/config-pins/config-pin.ts';
+import { expiryMs } from '../domain/rules/authorship.ts';
 import type { FollowStatus } from '../gitops/follow/config-status.ts';
 import type { MetricDefinition } from '../schemas/metrics/limit-metrics.ts';
+import { givenReasons } from './given-reasons.ts';
 
 export { Histogram, Registry };
 
@@ -69,6 +72,21 @@ export function* byLabel(label: string, counts: Readonly<Record<string, number>>
 export function* rejectedSince(status: FollowStatus | undefined): Exclude<Shown, number> {
   const { rejected } = status ?? {};
   if (rejected !== undefined) yield [{ revision: rejected.revision }, rejected.sinceMs / 1000];
+}
+
+/** Whether a pinned revision is in force, and whether it cannot be. */
+export function pinStates(status: FollowStatus | undefined): Exclude<Shown, number> {
+  const reasons = givenReasons(status?.given);
+  const flag = (reason: string): number => (reasons.includes(reason) ? 1 : 0);
+  return [
+    [{ state: 'in_force' }, flag('config_pinned')],
+    [{ state: 'unusable' }, flag('config_pin_unusable')],
+  ];
+}
+
+/** When the pin ends. */
+export function* pinEnd(pin: ConfigPin | undefined): Exclude<Shown, number> {
+  if (pin !== undefined) yield [{ revision: pin.revision }, expiryMs(pin) / 1000];
 }
 
 /** The default metrics of prom-client without `processCpuTotal`, which loads OpenTelemetry. */

@@ -1,5 +1,6 @@
 // Whether this proxy should get traffic, and what an operator should check: facts in, readiness out.
 import type { FollowStatus } from '../gitops/follow/config-status.ts';
+import { givenReasons } from '../plane/given-reasons.ts';
 import { isEmptied } from '../store/state/custody.ts';
 import type { StateStatus } from '../store/state/state-status.ts';
 
@@ -38,6 +39,7 @@ export function readinessOf(facts: ReadinessFacts): Readiness {
   if (phase !== 'serving') return { status: phase, reasons: [] };
   if (isOverloaded) return { status: 'overloaded', reasons: ['memory_nearly_full'] };
   const reasons = [
+    ...givenReasons(config?.given),
     ...(config?.source === 'last-good' ? ['config_last_good'] : []),
     ...(config?.lastReloadSuccessful === false ? ['config_rejected'] : []),
     ...((config?.keyFileProblems ?? []).length > 0 ? ['provider_key_file_unreadable'] : []),

@@ -5,6 +5,7 @@ import { authorityClock } from '../plane/access/authority-clock.ts';
 import { createFailedLogins } from '../plane/access/failed-logins.ts';
 import { keepKeyUses } from '../plane/access/keep-key-uses.ts';
 import { KeyUses } from '../plane/access/key-uses.ts';
+import { ConfigPins } from '../plane/config-pins.ts';
 import { environmentFingerprint } from '../plane/environment-fingerprint.ts';
 import { createExpiryLines } from '../plane/expired-rules.ts';
 import { followSecrets } from '../plane/follow-secrets.ts';
@@ -189,7 +190,9 @@ const retries = new RetryBudgets();
 const mirrors = new Mirrors(captures);
 const accessLog = createAccessLog(identity, output, Date.now);
 const tokenKeys = await TokenKeys.open({ folder: ownFolder, nowMs: authorityMs, log });
+const pins = new ConfigPins({ nowMs: authorityMs, log, follower: () => lifecycle.configFollower });
 const observed = createMetrics({
+  pin: () => pins.standing(),
   tokenKeys,
   ...lifecycle.sources,
   version: manifest.version,
@@ -287,6 +290,7 @@ const stateFollower = await followManagedState({
   store,
   ownFolder,
   publisher,
+  pins,
   limiter,
   keyUses,
   warnOfKeyPaths: createKeyPathWarnings(variables, log),
@@ -315,6 +319,7 @@ lifecycle.configFollower = await followConfigOrExit(identity, {
     access: openCloudAccess(clouds, nowMs, environment.vaults.azure.address),
     nowMs,
   }),
+  given: () => pins.given(),
   ownFolder,
   nowMs,
   log,

@@ -53,6 +53,7 @@ const rows: readonly (readonly [Role, Reach, readonly string[]])[] = [
       'GET /admin/config',
       'GET /admin/config/differences',
       'GET /admin/config/drift',
+      'GET /admin/config/pin',
       'GET /admin/targets',
       'GET /admin/virtual-models',
       'GET /admin/guardrails',
@@ -113,6 +114,8 @@ const rows: readonly (readonly [Role, Reach, readonly string[]])[] = [
     [
       // With the hashes of issued keys.
       'GET /admin/config/overrides',
+      'PUT /admin/config/pin',
+      'DELETE /admin/config/pin',
       'PUT /admin/budgets/settings',
       'PUT /admin/virtual-models',
       'DELETE /admin/virtual-models',

@@ -2698,6 +2698,27 @@ export interface GuardrailTest {
   model?: string;
 }
 /**
+ * The body of PUT /admin/config/pin: which revision all proxies keep to, why, and until when. It replaces an earlier pin.
+ */
+export interface ConfigPinWrite {
+  /**
+   * A revision whose files are kept, or previous: the one that was in force before that of the directory.
+   */
+  revision: string;
+  /**
+   * Why, shown wherever the pin is.
+   */
+  reason: string;
+  /**
+   * When the directories count again: in the future, at most 30 days from now. RFC 3339.
+   */
+  expires_at?: string;
+  /**
+   * In how long they do, instead of expires_at: a whole number of minutes, hours or days such as 30m, 8h or 2d, at most 30 days.
+   */
+  expires_in?: string;
+}
+/**
  * The body of POST /admin/heartbeats: what a proxy says of itself while the state store does not take its heartbeats.
  */
 export interface HeartbeatWrite {
@@ -3895,6 +3916,7 @@ export interface Bodies {
   virtualModelDelete: VirtualModelDelete;
   entryDelete: EntryDelete;
   guardrailTest: GuardrailTest;
+  configPinWrite: ConfigPinWrite;
   heartbeatWrite: HeartbeatWrite;
   targetDrainWrite: TargetDrainWrite;
   sessionWrite: SessionWrite;

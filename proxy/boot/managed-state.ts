@@ -1,6 +1,7 @@
 // The managed state as the proxy follows it: rules and keys go to the publisher; what a store has lost of this proxy's own is written to it again.
 import { join } from 'node:path';
 import type { KeyUses } from '../../plane/access/key-uses.ts';
+import type { ConfigPins } from '../../plane/config-pins.ts';
 import { type Log, logStateEvent } from '../../plane/log-events.ts';
 import { followState } from '../../store/state/follow-state.ts';
 import { reseededKind } from '../../store/state/merge-states.ts';
@@ -13,6 +14,7 @@ export interface ManagedStateParts extends Pick<FollowStateOptions, 'store'> {
   /** Where the copy lies. */
   readonly ownFolder: string;
   readonly publisher: Pick<Publisher, 'documents'>;
+  readonly pins: Pick<ConfigPins, 'documents'>;
   readonly limiter: Pick<Limiter, 'exportAgain'>;
   readonly keyUses: Pick<KeyUses, 'writeAgain'>;
   /** See `createKeyPathWarnings`. */
@@ -22,7 +24,7 @@ export interface ManagedStateParts extends Pick<FollowStateOptions, 'store'> {
 
 /** Resolves with the first state in force: the store's, else the copy's, else an empty one. */
 export function followManagedState(parts: ManagedStateParts): Promise<StateFollower> {
-  const { store, ownFolder, publisher, limiter, keyUses, warnOfKeyPaths, log } = parts;
+  const { store, ownFolder, publisher, pins, limiter, keyUses, warnOfKeyPaths, log } = parts;
   let lastReseeded: number | undefined;
   const writeAgain = (): void => {
     limiter.exportAgain();
@@ -36,6 +38,7 @@ export function followManagedState(parts: ManagedStateParts): Promise<StateFollo
       if (reseeded !== lastReseeded) writeAgain();
       lastReseeded = reseeded;
       publisher.documents(state, origin);
+      pins.documents(state.documents);
       warnOfKeyPaths(state.documents);
     },
     report(event) {

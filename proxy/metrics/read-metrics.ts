@@ -1,11 +1,12 @@
 // How each metric of the proxy is read at a scrape. schemas/metrics/proxy-metrics.ts declares name, labels and help under the same key; a key that
 // is missing here, or not declared there, is an error of types.
 
+import type { ConfigPin } from '../../domain/config-pins/config-pin.ts';
 import type { FollowStatus } from '../../gitops/follow/config-status.ts';
 import type { FailedLogins } from '../../plane/access/failed-logins.ts';
 import type { TokenKeys } from '../../plane/identities/token-keys.ts';
 import type { LineWriter } from '../../plane/line-writer.ts';
-import { byLabel, rejectedSince, type Shown } from '../../plane/prometheus.ts';
+import { byLabel, pinEnd, pinStates, rejectedSince, type Shown } from '../../plane/prometheus.ts';
 import { type TlsFacts, tlsReaders } from '../../plane/tls/tls-metrics.ts';
 import type { proxyMetrics } from '../../schemas/metrics/proxy-metrics.ts';
 import { isEmptied } from '../../store/state/custody.ts';
@@ -44,6 +45,8 @@ export interface ReadFacts {
   unusableGuardrails: () => readonly string[];
   /** The control plane answers. */
   hasControlPlane: () => boolean;
+  /** The pin of an operator that is in force. */
+  pin: () => ConfigPin | undefined;
   /** Why files of the gateway's own secrets do not hold what is in force. */
   secretProblems: () => readonly string[];
   /** The state of the config flow; undefined before the first load. */
@@ -231,7 +234,7 @@ function tokenReaders({ tokenKeys, nowMs }: ReadFacts) {
 }
 
 function stateReaders(facts: ReadFacts) {
-  const { config, state, store, hasControlPlane, secretProblems, discovery, probes, nowMs } = facts;
+  const { config, pin, state, store, hasControlPlane, secretProblems, discovery, probes, nowMs } = facts;
   return {
     controlPlaneUp: () => flag(hasControlPlane()),
     secretFilesUnusable: () => secretProblems().length,
@@ -239,6 +242,8 @@ function stateReaders(facts: ReadFacts) {
     configIsGood: () => flag(config()?.lastReloadSuccessful === true),
     configLastGood: () => (config()?.lastSuccessMs ?? 0) / 1000,
     configRejected: () => rejectedSince(config()),
+    configPinned: () => pinStates(config()),
+    configPinEnd: () => pinEnd(pin()),
     configInfo() {
       const { revision, source } = config() ?? {};
       return revision === undefined || source === undefined ? [] : [[{ revision, source }, 1]];

@@ -23,6 +23,7 @@ import type { RuleProblem } from '../../domain/rules/unenforced.ts';
 import { differences } from '../../domain/sorted-list.ts';
 import { standingDrains, type TargetDrains } from '../../domain/targets/target-drain.ts';
 import type { AssembledConfig } from '../../gitops/assemble/assembled.ts';
+import { CallAt, longestWaitMs } from '../../plane/call-at.ts';
 import type { StandingRules } from '../../plane/expired-rules.ts';
 import type { StateOrigin } from '../../store/state/state-status.ts';
 import type { StoredState } from '../../store/state/state-store.ts';
@@ -81,9 +82,6 @@ export interface Publisher {
   inForce(): InForce;
 }
 
-/** While rules have an end, the clock is looked at this often: it may be set. Milliseconds. */
-const longestWaitMs = 500;
-
 /** All that a publication is made of. Replaced as a whole, once the next one is in force. */
 interface Sources {
   /** Undefined before there is a config; then nothing is put in force. */
@@ -107,7 +105,7 @@ export function createPublisher(options: PublishOptions): Publisher {
   const settings = { hasTemplates, usageEnabled, providerKeys, modelsOf };
   const limits = new LimitsToKeep({ hasTemplates, usageEnabled, scope: options.scope ?? 'replica' });
   const tell = whenChanged(warn);
-  const expiry = new Expiry(nowMs, endExpired);
+  const expiry = new CallAt(nowMs, endExpired);
   let sources = initialSources(options.masterKey);
 
   function publish(next: Sources): void {
@@ -222,26 +220,6 @@ function keysAfter(before: Sources, { keys }: AssembledConfig): Pick<Sources, 'c
   const come = configKeys(keys);
   const changed = credentials.keys.changed({ gone, come });
   return { credentials: credentialsOf(masterKeyDigest, changed, isComplete, ended), configKeys: come };
-}
-
-/** Calls back at a time, by the clock as it is then. */
-class Expiry {
-  readonly #nowMs: () => number;
-  readonly #over: () => void;
-  #timer: NodeJS.Timeout | undefined;
-
-  constructor(nowMs: () => number, over: () => void) {
-    this.#nowMs = nowMs;
-    this.#over = over;
-  }
-
-  /** In the place of the time before; undefined: never. */
-  await(atMs: number | undefined): void {
-    clearTimeout(this.#timer);
-    if (atMs === undefined) return;
-    const waitMs = Math.min(Math.max(atMs - this.#nowMs(), 1), longestWaitMs);
-    this.#timer = setTimeout(() => (this.#nowMs() < atMs ? this.await(atMs) : this.#over()), waitMs).unref();
-  }
 }
 
 function digestOfKey(masterKey: string | undefined): string | undefined {

@@ -1,8 +1,10 @@
 // The heartbeat: every half second, what this proxy enforces and has counted. One that the store does not take goes to the control plane.
 import type { FollowStatus } from '../../gitops/follow/config-status.ts';
+import type { GivenStatus } from '../../gitops/follow/given-config.ts';
 import { formatProblem } from '../../gitops/read/problem.ts';
 import { singleFlight } from '../../store/single-flight.ts';
 import {
+  type GivenReport,
   type HeartbeatBody,
   heartbeatIntervalMs,
   mostLeftOut,
@@ -128,7 +130,7 @@ export interface OwnFacts {
 export function heartbeatBody(facts: OwnFacts): HeartbeatBody {
   const { startedAtMs, config, state, isEnforcing, environment, live, keyMark, ready, secretProblems } = facts;
   const { unusableGuardrails: unusable } = facts;
-  const { rejected } = config ?? {};
+  const { rejected, given, waiting } = config ?? {};
   const leftOut = config?.leftOut ?? [];
   return {
     started_at_ms: startedAtMs,
@@ -136,7 +138,8 @@ export function heartbeatBody(facts: OwnFacts): HeartbeatBody {
     config_source: config?.source ?? '',
     config_problems: (config?.problems ?? []).slice(0, mostProblems).map(formatProblem),
     ...(rejected === undefined ? {} : { config_rejected: [rejected.revision, Math.floor(rejected.sinceMs)] as const }),
-    ...(config?.waiting === undefined ? {} : { waiting_revision: config.waiting }),
+    ...(waiting === undefined ? {} : { waiting_revision: waiting }),
+    ...(given === undefined ? {} : { config_given: givenReport(given) }),
     ready: [ready.status, ready.reasons],
     store_id: state.storeId ?? null,
     state_revision: state.revision,
@@ -151,4 +154,8 @@ export function heartbeatBody(facts: OwnFacts): HeartbeatBody {
     ...(unusable.length === 0 ? {} : { unusable_guardrails: unusable.slice(0, mostLeftOut) }),
     ...live,
   };
+}
+
+function givenReport({ source, revision, problems }: GivenStatus): GivenReport {
+  return [source, revision, problems.slice(0, mostProblems).map(formatProblem)];
 }

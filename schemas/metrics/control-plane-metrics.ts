@@ -2,6 +2,8 @@
 import {
   authFailuresMetric,
   buildMetric,
+  configPinEndMetric,
+  configPinnedMetric,
   configRejectedMetric,
   diskRoomMetric,
   logEventsDroppedMetric,
@@ -23,6 +25,8 @@ export const controlPlaneMetrics = {
     labelNames: [],
   },
   configRejected: configRejectedMetric,
+  configPinned: configPinnedMetric,
+  configPinEnd: configPinEndMetric,
   recordsTaken: {
     name: 'gateway_records_total',
     type: 'counter',

@@ -186,6 +186,24 @@ export const configRejectedMetric = {
 } as const satisfies MetricDefinition;
 
 /** A metric of both planes. */
+export const configPinnedMetric = {
+  name: 'gateway_config_pinned',
+  type: 'gauge',
+  help: '1 while an operator has pinned a revision of the config, by state: in_force, or unusable (it cannot be put in force here, so what was in force stays). Else 0.',
+  labelNames: ['state'],
+  acrossWorkers: 'max',
+} as const satisfies MetricDefinition;
+
+/** A metric of both planes. */
+export const configPinEndMetric = {
+  name: 'gateway_config_pin_end_timestamp_seconds',
+  type: 'gauge',
+  help: 'Unix time at which the pin of the config ends; absent while none is in force.',
+  labelNames: ['revision'],
+  acrossWorkers: 'max',
+} as const satisfies MetricDefinition;
+
+/** A metric of both planes. */
 export const authFailuresMetric = {
   name: 'gateway_auth_failures_total',
   type: 'counter',

@@ -4,6 +4,8 @@ import { identityMetrics } from './identity-metrics.ts';
 import {
   authFailuresMetric,
   buildMetric,
+  configPinEndMetric,
+  configPinnedMetric,
   configRejectedMetric,
   diskRoomMetric,
   logEventsDroppedMetric,
@@ -187,6 +189,8 @@ export const proxyMetrics = {
     acrossWorkers: 'min',
   },
   configRejected: configRejectedMetric,
+  configPinned: configPinnedMetric,
+  configPinEnd: configPinEndMetric,
   configLastGood: {
     name: 'gateway_config_last_reload_success_timestamp_seconds',
     type: 'gauge',

@@ -47,6 +47,61 @@ function drainOperations(
   ];
 }
 
+/** Of the pin of the configuration. */
+const ofPin = { path: '/admin/config/pin', tag: 'Status', access: 'operator' } as const;
+
+const afterPin = {
+  status: 200,
+  says: 'The pin after it; proxies follow within a second.',
+  schema: 'config-pin',
+  headers: ['ETag', ...writeHeaders],
+} as const;
+
+const pinOperations: readonly Operation[] = [
+  {
+    ...ofPin,
+    id: 'getConfigPin',
+    method: 'get',
+    summary: 'Which revision of the configuration is pinned, where it is in force, and what waits.',
+    description: 'It also answers while the store is down, marked `stale`.',
+    success: { status: 200, says: 'The pin.', schema: 'config-pin', headers: ['ETag', 'x-gateway-stale'] },
+    refusals: { 400: ['invalid_query'], 503: ['store_unavailable'] },
+  },
+  {
+    ...ofPin,
+    id: 'pinConfig',
+    method: 'put',
+    summary:
+      'Pins an earlier revision of the configuration until an end: all proxies keep to it, whatever their directories hold.',
+    description:
+      'Its files go through the same checks as those of a directory. A proxy that cannot use them changes nothing, and says so. What the directories hold meanwhile waits, and comes in force at the end. It replaces an earlier pin.',
+    body: 'config-pin-write',
+    parameters: ['IfMatch'],
+    success: afterPin,
+    refusals: {
+      404: ['config_revision_not_found'],
+      409: ['write_conflict'],
+      412: ['precondition_failed'],
+      413: ['config_too_large_to_pin'],
+      503: storedRefusals,
+    },
+  },
+  {
+    ...ofPin,
+    id: 'unpinConfig',
+    method: 'delete',
+    summary: 'Ends the pin: what the directories hold is in force again.',
+    parameters: ['IfMatch'],
+    success: afterPin,
+    refusals: {
+      404: ['config_pin_not_found'],
+      409: ['write_conflict'],
+      412: ['precondition_failed'],
+      503: storedRefusals,
+    },
+  },
+];
+
 export const statusOperations: readonly Operation[] = [
   {
     id: 'getConfig',
@@ -84,6 +139,7 @@ export const statusOperations: readonly Operation[] = [
     success: { status: 200, says: 'The differences.', schema: 'config-differences' },
     refusals: { 400: ['invalid_query'] },
   },
+  ...pinOperations,
   {
     id: 'getConfigDrift',
     method: 'get',

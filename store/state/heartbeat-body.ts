@@ -15,7 +15,7 @@ export interface HeartbeatBody {
   /** Another process writes heartbeats in the same name. Absent: it does not know of any. */
   readonly instance_shared?: boolean;
   readonly config_revision: string;
-  /** `last-good` when the directory was not usable at the start. */
+  /** `last-good` when the directory was not usable at the start; `pinned` when an operator has pinned it. */
   readonly config_source: string;
   /** The present problems of the config directory, one line each; empty when there are none. */
   readonly config_problems: readonly string[];
@@ -25,6 +25,8 @@ export interface HeartbeatBody {
   readonly waiting_revision?: string;
   /** How its requests have ended since it has `config_revision` in force; absent in the heartbeat of an older proxy. */
   readonly revision_counts?: RevisionCountsRow;
+  /** What is given in place of the directory, such as a pinned revision; absent when nothing is. */
+  readonly config_given?: GivenReport;
   /** What its /health/ready says; absent in the heartbeat of an older proxy. */
   readonly ready?: readonly [status: string, reasons: readonly string[]];
   /** Why the state store does not take its heartbeats; absent while it does. */
@@ -129,6 +131,9 @@ export type RefusedKey = readonly [provider: string, position: number, keys: num
 /** Content of the configuration directory that was not put in force. `sinceMs`: Unix milliseconds. */
 export type RejectedConfig = readonly [revision: string, sinceMs: number];
 
+/** `problems`: why it is not in force here, one line each, up to `mostProblems`; none: it is. */
+export type GivenReport = readonly [source: string, revision: string, problems: readonly string[]];
+
 /**
  * How a target is doing. `calls`, `failures`: of the last `callWindowSeconds`. `firstByteMs`, `p95Ms`: times to the first byte in whole
  * milliseconds, null while they are not known.
@@ -229,6 +234,7 @@ function parse(body: object): HeartbeatBody | undefined {
     (said.config_rejected === undefined || isRejected(said.config_rejected)) &&
     (said.waiting_revision === undefined || isText(said.waiting_revision)) &&
     (said.revision_counts === undefined || isCountsOfRevision(said.revision_counts)) &&
+    (said.config_given === undefined || isGiven(said.config_given)) &&
     (said.ready === undefined || isReadiness(said.ready)) &&
     (said.store_trouble === undefined || isText(said.store_trouble)) &&
     (said.refused_keys === undefined || (Array.isArray(said.refused_keys) && said.refused_keys.every(isRefusedKey))) &&
@@ -276,6 +282,10 @@ function isRefusedKey(value: unknown): value is RefusedKey {
 
 function isRejected(value: unknown): value is RejectedConfig {
   return Array.isArray(value) && isText(value[0]) && isMoment(value[1]);
+}
+
+function isGiven(value: unknown): value is GivenReport {
+  return Array.isArray(value) && isText(value[0]) && isText(value[1]) && isTexts(value[2]);
 }
 
 function isReadiness(value: unknown): value is NonNullable<HeartbeatBody['ready']> {

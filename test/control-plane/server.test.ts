@@ -30,6 +30,7 @@ async function startServer(t: Test, masterKey?: string) {
       budgets: { standings: () => [] },
       version: '1.2.3',
       config: () => undefined,
+      pin: () => undefined,
       state: () => undefined,
       secretProblems: () => [],
       handshakes: () => undefined,

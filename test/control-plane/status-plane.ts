@@ -13,6 +13,7 @@ import { credentialsOf } from '../../domain/keys/credentials.ts';
 import { digestOf } from '../../domain/keys/secret.ts';
 import type { FollowStatus } from '../../gitops/follow/config-status.ts';
 import { createFailedLogins } from '../../plane/access/failed-logins.ts';
+import pin from '../../schemas/admin/config-pin.schema.json' with { type: 'json' };
 import targets from '../../schemas/admin/targets.schema.json' with { type: 'json' };
 import { parseMoment } from '../../schemas/formats/moment.ts';
 import { heartbeatPath } from '../../schemas/heartbeat-path.ts';
@@ -32,6 +33,7 @@ const ajv = new Ajv2020({
   formats: { 'date-time': isMoment },
 });
 ajv.addSchema(targets, 'targets.schema.json');
+ajv.addSchema(pin, 'config-pin.schema.json');
 const validate = ajv.compile(JSON.parse(schema));
 
 export interface Shown {
@@ -86,6 +88,7 @@ export async function startStatus(t: Test) {
       diskRoom: () => 1,
       version: '1',
       config: () => undefined,
+      pin: () => undefined,
       state: () => facts.state,
       secretProblems: () => [],
       handshakes: () => undefined,

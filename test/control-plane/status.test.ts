@@ -16,6 +16,7 @@ await test('without a proxy nothing is converged, and nothing is behind', async 
     desired: { config_revision: 'c1', state_revision: 4, environment: 'e1' },
     proxies: [],
     drained_targets: [],
+    config_pin: null,
     last_rejected_config: null,
     secret_problems: [],
     identities: [],

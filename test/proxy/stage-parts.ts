@@ -117,6 +117,7 @@ export function metricsOf(
     secretProblems: () => [],
     handshakes: () => undefined,
     config,
+    pin: () => undefined,
     state: () => undefined,
     limiter,
     targets,

@@ -51,6 +51,7 @@ await test('the proxy exposes exactly the metrics that are defined for it', asyn
     secretProblems: () => [],
     handshakes: () => undefined,
     config: () => undefined,
+    pin: () => undefined,
     state: () => undefined,
     limiter: createLimiter(),
     targets: new TargetStates(),
@@ -82,6 +83,7 @@ await test('the control plane exposes exactly the metrics that are defined for i
   const metrics = createControlPlaneMetrics({
     version: '1.2.3',
     config: () => undefined,
+    pin: () => undefined,
     state: () => undefined,
     secretProblems: () => [],
     handshakes: () => undefined,

@@ -5,6 +5,7 @@ import { authKeys } from '../../control-plane/admin/auth-keys/routes.ts';
 import { budgetResource, budgetSettingsResource } from '../../control-plane/admin/budgets/resource.ts';
 import { cache } from '../../control-plane/admin/cache/routes.ts';
 import { configRoutes } from '../../control-plane/admin/config/routes.ts';
+import { configPinResource } from '../../control-plane/admin/config-pin/resource.ts';
 import { driftRoutes } from '../../control-plane/admin/drift/routes.ts';
 import { entryRoutes } from '../../control-plane/admin/entry-kinds.ts';
 import { explainRoutes } from '../../control-plane/admin/explain/routes.ts';
@@ -149,6 +150,11 @@ export async function startAdmin(t: Test, { keys = [], records }: AdminOptions =
   await app.register(statusRoute, { parts: { ...sources, engine, room, keyMark, secretProblems, tokenKeys, nowMs } });
   await app.register(managedRoutes(targetResource), { parts: { store, config: empty, fleet, nowMs } });
   const around = { documents: async () => [], rules: () => [], budgetsAt: () => [] };
+  const revisions = {
+    previous: async () => undefined,
+    filesOf: async () => [{ name: 'a.yaml', path: 'a.yaml', bytes: Buffer.from('{}') }],
+  };
+  await app.register(managedRoutes(configPinResource(revisions)), { parts: { store, fleet, status: config, nowMs } });
   const recorded = { records: () => records, report: () => undefined, access, nowMs };
   await app.register(auditRoutes, { parts: recorded });
   await app.register(usageRoutes, { parts: recorded });

@@ -25,7 +25,7 @@ export async function describeFiles(
   };
 }
 
-/** Undefined: the directory has changed, and the copy of what is in force could not be written. */
+/** Undefined: neither the directory nor the copy of what is in force is of this revision. */
 export async function filesInForce(
   directory: string,
   ownFolder: string,

@@ -1,6 +1,6 @@
-// Removes the documents of expired rules and drains. When none expires soon, it reads the store once a minute.
+// Removes the documents of expired rules, drains and pins. When none expires soon, it reads the store once a minute.
 
-import { manualRules, resets, targetDrains } from '../../../domain/documents/kinds.ts';
+import { configPins, manualRules, resets, targetDrains } from '../../../domain/documents/kinds.ts';
 import { removed } from '../../../domain/documents/managed-kind.ts';
 import { expiryMs } from '../../../domain/rules/authorship.ts';
 import type { ManualRule } from '../../../domain/rules/manual-rule.ts';
@@ -59,7 +59,7 @@ export function removeExpired({ store, ending, config, nowMs, tell }: ExpiryPart
 }
 
 /**
- * Removes the documents of expired rules and drains, and unneeded epochs, in one commit. Gives the Unix millisecond at which to call again: now after
+ * Removes the documents of expired rules, drains and pins, and unneeded epochs, in one commit. Gives the Unix millisecond at which to call again: now after
  * a change or a conflict. Rejects with `StoreUnavailable`.
  */
 export async function tidyExpired(
@@ -72,10 +72,15 @@ export async function tidyExpired(
   const known = knownRules(state, config, nowMs);
   noteUnneeded(known, unneeded);
   const drains = standingDrains(storedKind(targetDrains, state).values(), nowMs);
-  const ended = drains.ended.map(({ key }) => removed(targetDrains, key));
+  const pins = storedKind(configPins, state).values();
+  const ended = [
+    ...drains.ended.map(({ key }) => removed(targetDrains, key)),
+    ...pins.filter((pin) => expiryMs(pin) <= nowMs).map(({ key }) => removed(configPins, key)),
+  ];
   const changes = [...removeExpiredRules(known), ...forgetEpochs(known, unneeded), ...ended];
-  if (changes.length === 0) return Math.min(nextTidyMs(known, unneeded), drains.nextEndMs ?? Number.POSITIVE_INFINITY);
-  const expected = expectedOf(state, [manualRules, resets, targetDrains]);
+  const ends = [nextTidyMs(known, unneeded), drains.nextEndMs ?? Number.POSITIVE_INFINITY, ...pins.map(expiryMs)];
+  if (changes.length === 0) return Math.min(...ends);
+  const expected = expectedOf(state, [manualRules, resets, targetDrains, configPins]);
   await store.commit({ storeId: state.storeId ?? null, expected, changes });
   return nowMs;
 }

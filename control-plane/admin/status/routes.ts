@@ -1,6 +1,8 @@
 // The routes GET /admin/status and /admin/convergence: the desired revisions, those in force in each proxy, and how many follow. And POST
 // /admin/heartbeats, where a proxy says itself what the store does not take.
 import type { FastifyPluginAsync } from 'fastify';
+import { standingPin } from '../../../domain/config-pins/config-pin.ts';
+import { configPins } from '../../../domain/documents/kinds.ts';
 import { timestamp } from '../../../domain/timestamp.ts';
 import type { FollowStatus } from '../../../gitops/follow/config-status.ts';
 import { formatProblem } from '../../../gitops/read/problem.ts';
@@ -9,9 +11,11 @@ import { heartbeatPath } from '../../../schemas/heartbeat-path.ts';
 import { bodies } from '../../../schemas/validation/generated/bodies.js';
 import { isEmptied } from '../../../store/state/custody.ts';
 import {
+  type HeartbeatBody,
   mostDiscovered,
   mostIdentities,
   mostProbes,
+  mostProblems,
   mostRefusedKeys,
   mostUnusableTargets,
   readHeartbeatBody,
@@ -22,7 +26,9 @@ import { type Degradation, type Degraded, ownName, storeDown } from '../../degra
 import { refusal } from '../../errors.ts';
 import type { Desired, Fleet, ProxyView } from '../../fleet.ts';
 import { createBodyReader, invalid } from '../../managed/read-body.ts';
+import { storedKind } from '../../managed/stored-kind.ts';
 import type { RoomStatus } from '../../records/keep-within.ts';
+import { describePin } from '../config-pin/pins.ts';
 import { readFilled, readWhole } from '../records/read-query.ts';
 import { drainRows } from '../targets/drains.ts';
 
@@ -71,6 +77,8 @@ export const status: FastifyPluginAsync<{ parts: StatusParts }> = async (app, { 
         environment: desired.environment,
       },
       proxies: proxies.map((proxy) => describeProxy(proxy, desired, parts.keyMark())),
+      config_pin: pinIn(parts.documents(), nowMs()),
+      ...waitingOf(config?.waiting),
       drained_targets: drainRows(parts.documents(), nowMs()),
       last_rejected_config: rejectedConfig(config),
       secret_problems: parts.secretProblems(),
@@ -165,6 +173,8 @@ function describeProxy(proxy: ProxyView, desired: Desired, keyMark: string | und
     ...(body.config_rejected === undefined
       ? {}
       : { rejected_config: { revision: body.config_rejected[0], since: timestamp(body.config_rejected[1]) } }),
+    ...givenOf(body.config_given),
+    ...waitingOf(body.waiting_revision),
     ...(keyMark === undefined || body.master_key_mark === undefined
       ? {}
       : { master_key_matches: body.master_key_mark === keyMark }),
@@ -204,6 +214,23 @@ function describeProxy(proxy: ProxyView, desired: Desired, keyMark: string | und
       return { provider, count, discovered_at: atMs === null ? null : timestamp(atMs) };
     }),
   };
+}
+
+/** What is given in place of a directory. */
+function givenOf(given: HeartbeatBody['config_given']): object {
+  if (given === undefined) return {};
+  const [source, revision, problems] = given;
+  return { given_config: { source, revision, problems: problems.slice(0, mostProblems) } };
+}
+
+function pinIn(documents: readonly Document[], nowMs: number): object | null {
+  const pin = standingPin(storedKind(configPins, { documents }).values(), nowMs);
+  return pin === undefined ? null : describePin(pin);
+}
+
+/** What a directory holds meanwhile. */
+function waitingOf(revision: string | undefined): object {
+  return revision === undefined ? {} : { waiting_config: { revision } };
 }
 
 /** The certificate of a listener with TLS. */

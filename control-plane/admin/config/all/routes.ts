@@ -1,0 +1,28 @@
+// All routes under /admin/config: what is in force, what differs in git and on disk, and what is pinned.
+import type { FastifyPluginAsync } from 'fastify';
+import { managedRoutes } from '../../../managed/routes.ts';
+import type { PinParts } from '../../config-pin/resource.ts';
+import { configPinResource } from '../../config-pin/resource.ts';
+import type { DriftParts } from '../../drift/describe.ts';
+import { driftRoutes } from '../../drift/routes.ts';
+import { filesInForce } from '../files.ts';
+import { type ConfigRouteParts, configRoutes } from '../routes.ts';
+
+export interface AllConfigParts extends DriftParts, PinParts, Pick<ConfigRouteParts, 'differences' | 'secrets'> {
+  readonly config: DriftParts['config'] & ReturnType<ConfigRouteParts['inForce']>;
+  readonly fleet: PinParts['fleet'];
+  readonly status: PinParts['status'];
+  readonly nowMs: () => number;
+}
+
+export const allConfigRoutes: FastifyPluginAsync<{ parts: AllConfigParts }> = async (app, { parts }) => {
+  const { config, differences } = parts;
+  await app.register(configRoutes, { parts: { ...parts, inForce: () => config } });
+  await app.register(driftRoutes, { parts });
+  const revisions = {
+    previous: async () => undefined,
+    // What is in force can be pinned, so that it stays.
+    filesOf: (revision: string) => filesInForce(differences.settings.configDirectory, differences.ownFolder, revision),
+  };
+  await app.register(managedRoutes(configPinResource(revisions)), { parts });
+};
