@@ -3876,6 +3876,10 @@ export interface ExplanationAnswer {
     updated_by?: string;
   }[];
   /**
+   * A test of the configuration (YAML, docs/config-tests.md): what was asked and what its rules had counted is given, the outcome is expected.
+   */
+  as_test?: string;
+  /**
    * The configuration in force in this proxy.
    */
   config_revision: string;

@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { type Said, sayExplanation } from '../../gitops/cli/say-explanation.ts';
 import { askAdmin, connectionHelp, connectionOptions } from './admin-api.ts';
 import type { Outcome } from './commands.ts';
+import { type AsTest, written } from './test-of.ts';
 
 export const explainUsage = 'MODEL [--user-path PATH] [--endpoint PATH] [--input-tokens N] | --id ID';
 export const explainHelp = `usage: model-gateway explain ${explainUsage} [--json] [--url URL]
@@ -18,6 +19,7 @@ guardrails look at it, each with the line or the person that set it. Nothing is 
   --images           it holds an image, for the same
   --key-id ID        asks as the key with this id
   --id ID            instead: the request whose answer had this X-Gateway-Explain-Id
+  --as-test          instead of words: a test of the configuration that expects the same; --out FILE writes it there
   --json             the whole answer of the admin API
 ${connectionHelp}
 
@@ -34,6 +36,8 @@ const options = {
   'key-id': { type: 'string' },
   id: { type: 'string' },
   json: { type: 'boolean', default: false },
+  'as-test': { type: 'boolean', default: false },
+  out: { type: 'string' },
 } as const;
 
 export async function explain(args: readonly string[]): Promise<Outcome> {
@@ -55,7 +59,11 @@ export async function explain(args: readonly string[]): Promise<Outcome> {
     ...(values['key-id'] === undefined ? {} : { key_id: values['key-id'] }),
   });
   const path = values.id === undefined ? `explain?${query.toString()}` : `explain/${encodeURIComponent(values.id)}`;
-  const said = (await askAdmin(values.url, { path })) as Said;
+  const said = (await askAdmin(values.url, { path })) as Said & AsTest & { readonly explanation?: AsTest };
+  if (values['as-test']) {
+    const { as_test: text = said.explanation?.as_test } = said;
+    return text === undefined ? { output: 'no test can be made of it', code: 1 } : written(text, values);
+  }
   const code = said.refusal === undefined ? 0 : 1;
   return {
     output: values.json || said.outcome === undefined ? JSON.stringify(said, null, 2) : sayExplanation(said),

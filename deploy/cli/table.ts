@@ -11,6 +11,7 @@ import { exportHelp, exportManaged, exportUsage } from './export.ts';
 import { keys, keysHelp, keysUsage } from './keys.ts';
 import { plan, planHelp, planUsage } from './plan.ts';
 import { top } from './programs.ts';
+import { testOf, testOfHelp, testOfUsage } from './test-of.ts';
 
 export const commands: readonly Command[] = [
   {
@@ -95,9 +96,17 @@ DIR. It is model-gateway check with --diff, and has its options and exit codes; 
     name: 'explain',
     usage: explainUsage,
     summary: 'what would become of a request now, or why one was refused',
-    words: ['--user-path', '--endpoint', '--input-tokens', '--key-id', '--id', '--json', '--url'],
+    words: ['--user-path', '--endpoint', '--input-tokens', '--key-id', '--id', '--as-test', '--json', '--url'],
     help: explainHelp,
     run: explain,
+  },
+  {
+    name: 'test-of',
+    usage: testOfUsage,
+    summary: 'a test of the configuration, made of a request that was sent',
+    words: ['--out', '--force', '--url'],
+    help: testOfHelp,
+    run: testOf,
   },
   {
     name: 'keys',

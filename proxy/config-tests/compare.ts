@@ -1,5 +1,5 @@
 // Compares what a test expects with what came.
-import { durationMs } from '../../schemas/formats/units.ts';
+import { lengthMs } from '../../gitops/config-tests/length-ms.ts';
 import type { ConfigTest, GuardrailVerdict, Refused } from '../../schemas/types.ts';
 import type { Path } from '../../schemas/validation/path.ts';
 import type { Came } from './came.ts';
@@ -87,7 +87,7 @@ function compareRefusal({ by, code, status, retry_after: wait }: Refused, came: 
     ],
     ['code', code === undefined || code === refusal.code, code ?? '', refusal.code],
     ['status', status === undefined || status === refusal.status, String(status), String(refusal.status)],
-    ['retry_after', wait === undefined || durationMs(wait) === (retryAfterSeconds ?? -1) * 1000, wait ?? '', waited],
+    ['retry_after', wait === undefined || lengthMs(wait) === (retryAfterSeconds ?? -1) * 1000, wait ?? '', waited],
   ];
   return rows.flatMap(([member, holds, expected, found]) =>
     holds ? [] : [{ path: ['expect', 'refused', member], expected, came: found }],

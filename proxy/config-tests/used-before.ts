@@ -5,7 +5,7 @@ import type { Pair } from '../../domain/rules/counter-row.ts';
 import { type Rule, ruleTitle } from '../../domain/rules/rule.ts';
 import { sliceAt, sliceCount, sliceStartMs } from '../../domain/rules/slice.ts';
 import { normaliseUserPath } from '../../domain/user-path.ts';
-import { durationMs } from '../../schemas/formats/units.ts';
+import { lengthMs } from '../../gitops/config-tests/length-ms.ts';
 import type { UsedBefore } from '../../schemas/types.ts';
 import type { Path } from '../../schemas/validation/path.ts';
 import type { MatchedCounter, Matches } from '../limits/match.ts';
@@ -90,7 +90,7 @@ function count(entry: UsedBefore, match: MatchedCounter, { nowMs }: Usual, sums:
 }
 
 function lengthOf(duration: string | undefined): number {
-  return duration === undefined ? 0 : durationMs(duration);
+  return duration === undefined ? 0 : lengthMs(duration);
 }
 
 interface Slices {

@@ -1,5 +1,6 @@
 // GET /admin/explain and what was explained before, by id: the proxy answers it itself, because it alone has the live counters, breakers and turns.
 
+import { testOfExplanation } from '../../gitops/config-tests/test-of-explanation.ts';
 import type { StateFollower } from '../../store/state/state-follower.ts';
 import { type AdmitParts, admitOperator } from '../admin/admit-operator.ts';
 import type { Budgets } from '../budgets/budgets.ts';
@@ -80,7 +81,8 @@ export async function answerExplain(
   const question = { ...asked, nowMs: Math.floor(gateway.nowMs()) };
   const explanation = explainRequest(question, parts);
   const { revision } = gateway.managedState().status();
-  answer(exchange, JSON.stringify({ ...explanation, state_revision: revision, instance }));
+  const asTest = { as_test: testOfExplanation(explanation) };
+  answer(exchange, JSON.stringify({ ...explanation, ...asTest, state_revision: revision, instance }));
 }
 
 async function keptText(

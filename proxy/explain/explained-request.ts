@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { timestamp } from '../../domain/timestamp.ts';
+import { testOfExplanation } from '../../gitops/config-tests/test-of-explanation.ts';
 import type { StateFollower } from '../../store/state/state-follower.ts';
 import type { Budgets } from '../budgets/budgets.ts';
 import type { Call } from '../call/call.ts';
@@ -165,7 +166,10 @@ export class ExplainedRequest {
       received_at: timestamp(exchange.startedAtMs),
       ...course,
     };
-    const explanation = this.#explanation && { explanation: { ...this.#explanation, ...state } };
+    const of = { requestId: exchange.id, endpoint: path };
+    const explanation = this.#explanation && {
+      explanation: { ...this.#explanation, as_test: testOfExplanation(this.#explanation, of), ...state },
+    };
     // An alias of thousands of targets may take too much.
     if (!keptExplanations.keep(this.id, JSON.stringify({ ...record, ...explanation }), nowMs()))
       keptExplanations.keep(this.id, JSON.stringify(record), nowMs());

@@ -84,7 +84,11 @@ await test('the rules are shown as they were before the request, which they admi
   t.match(await explained(refused.id), {
     answer: { status: 429, code: 'rate_limit_exceeded', rule: 'once', retry_after_seconds: Number },
     attempts: [],
-    explanation: { refusal: { status: 429, rule: 'once' }, rules: [{ requests_used: 1, exhausted: true }] },
+    explanation: {
+      refusal: { status: 429, rule: 'once' },
+      rules: [{ requests_used: 1, exhausted: true }],
+      as_test: /rule: user_path \/once minute\n +requests: 1\n.*by: once\n/s,
+    },
   });
 });
 

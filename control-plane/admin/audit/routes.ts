@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import type { FastifyPluginAsync, FastifyReply } from 'fastify';
 import { mayDo } from '../../../domain/keys/role.ts';
 import type { AuditEntry } from '../../../domain/records/audit-entry.ts';
+import { testOfEntry } from '../../../gitops/config-tests/test-of-entry.ts';
 import { listedEntry } from '../../../store/records/sql/read/entry-forms.ts';
 import { isInScope } from '../../authenticate.ts';
 import { refusal } from '../../errors.ts';
@@ -26,6 +27,8 @@ export interface AuditParts {
 const usualConversation = 40;
 const longestConversation = 200;
 const comma = Buffer.from(',');
+/** A closing brace. */
+const closing = 0x7d;
 
 const route = { exposeHeadRoute: false } as const;
 
@@ -63,7 +66,7 @@ export const auditRoutes: FastifyPluginAsync<{ readonly parts: AuditParts }> = a
     const id = readId(readFilled(query, ['log_id']).log_id);
     const entry = await recorded().entry(id);
     if (entry === undefined || !isInScope(operator, entry.userPath)) throw unknownEntry(id);
-    return sendJson(reply, [mayDo(operator.role, 'operator') ? entry.json : withoutBodies(entry.json)]);
+    return sendJson(reply, withTest(mayDo(operator.role, 'operator') ? entry.json : withoutBodies(entry.json)));
   });
 
   app.get('/admin/audit/conversation', route, async ({ query, operator }, reply) => {
@@ -90,6 +93,13 @@ export const auditRoutes: FastifyPluginAsync<{ readonly parts: AuditParts }> = a
     return { ...describeDays(days), interval, ...describeStats(stats, interval) };
   });
 };
+
+/** With a test of the configuration that expects what became of the request. */
+function withTest(json: Uint8Array): readonly Uint8Array[] {
+  const test = testOfEntry(JSON.parse(Buffer.from(json).toString('utf8')) as AuditEntry);
+  if (test === undefined) return [json];
+  return [json.subarray(0, json.lastIndexOf(closing)), Buffer.from(`,"as_test":${JSON.stringify(test)}}`)];
+}
 
 /** What people and models have said is not for viewers. The changes of operators stay: they hold no words of others. */
 function withoutBodies(json: Uint8Array): Uint8Array {
