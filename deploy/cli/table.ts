@@ -50,7 +50,7 @@ Runs the control plane of a fleet with the configuration in GATEWAY_CONFIG (defa
   },
   {
     name: 'check',
-    usage: 'DIR [--strict] [--rules] [--token FILE] [--test] [--format text|json|junit|github]',
+    usage: 'DIR [--strict] [--rules] [--token FILE] [--test] [--format text|json|github|markdown|junit]',
     summary: 'what is wrong in a configuration, with file, line and column; runs its tests',
     words: ['--strict', '--diff', '--rules', '--token', '--test', '--format'],
     program: 'check',

@@ -28,7 +28,7 @@ const options = {
 
 /** Which value an option needs, for the sentence about one without. */
 const needs = {
-  format: 'text, json or github; with --test also junit',
+  format: 'text, json, github or markdown; with --test also junit',
   diff: 'a directory, or a branch, tag or commit of git',
   token: 'a file with a token of an identity provider',
 } as const;

@@ -22,9 +22,10 @@ import { type CheckResult, countedWarnings, formats } from './check-formats.ts';
 import { checkListeners } from './check-listeners.ts';
 import { foreseeToken, readTokenFile } from './check-token.ts';
 import { compare, readAgainst } from './compare.ts';
+import { checkMarkdown } from './write-markdown.ts';
 
 const usage =
-  'usage: model-gateway check DIR [--strict] [--diff DIR|REF] [--rules] [--token FILE] [--test] [--format text|json|junit|github] [--help]';
+  'usage: model-gateway check DIR [--strict] [--diff DIR|REF] [--rules] [--token FILE] [--test] [--format text|json|github|markdown|junit] [--help]';
 const help = `${usage}
 
 Says what the gateway would say about the configuration in DIR and in the directories in it, and which policies (*.cel.yaml) it breaks. Paths are
@@ -40,6 +41,7 @@ relative to where it was called.
   --format json    one object: ok, files, revision, problems[], warnings[], rules[], budgets[], token, and diff.changes[] with
                    kind, name, change, effect, before, after and words
   --format github  annotations for a pull request; paths are relative to GITHUB_WORKSPACE, else to the git repository of DIR
+  --format markdown  a part of a comment on a pull request
   --format junit   with --test: the results for a pipeline, a case for each test
   --help           this text
 
@@ -64,7 +66,7 @@ export interface Checked {
  * that end; undefined: none.
  */
 export async function checkConfig(args: readonly string[], environment: Variables, today?: string): Promise<Checked> {
-  const command = readCommand(args, ['text', 'json', 'github']);
+  const command = readCommand(args, ['text', 'json', 'github', 'markdown']);
   if (typeof command === 'string') return { output: `${command}\n${usage}`, code: 2 };
   if (command.help) return { output: help, code: 0 };
   if (command.test) return { output: `tests are run by: model-gateway check ${command.directory} --test`, code: 2 };
@@ -138,11 +140,13 @@ export async function checkConfig(args: readonly string[], environment: Variable
   if (token !== undefined) result.token = token;
   const read = usable && { config: usable, revision: result.revision, tests: tests.tests };
   return {
-    output: formats[format](result),
+    output: written[format](result),
     code: ok && token?.refused === undefined ? 0 : 1,
     ...(read === undefined ? {} : { read }),
   };
 }
+
+const written = { ...formats, markdown: checkMarkdown };
 
 /** A machine that checks a directory does not need the secrets: files are not read, and vaults not asked. */
 function unreadSecrets(config: AssembledConfig | undefined): Problem[] {

@@ -6,6 +6,7 @@ import { parseFlag, type Variables } from '../../schemas/variables.ts';
 import { compileForTests } from './compiled.ts';
 import { runTests, type TestResult } from './run-tests.ts';
 import { junitXml } from './write-junit.ts';
+import { resultsMarkdown } from './write-markdown.ts';
 import { failedOf, resultsAnnotations, resultsObject, resultsText } from './write-results.ts';
 
 export interface CheckedWithTests {
@@ -22,7 +23,7 @@ export interface CheckParts {
   readonly nowMs: () => number;
 }
 
-const testFormats = ['text', 'json', 'github', 'junit'] as const;
+const testFormats = ['text', 'json', 'github', 'markdown', 'junit'] as const;
 type TestCommand = Command<(typeof testFormats)[number]>;
 
 /** `args`: those of `check`, with `--test`. Never rejects for what a person can mend. */
@@ -57,6 +58,7 @@ function written(
   { results, seconds }: { readonly results: readonly TestResult[]; readonly seconds: number },
 ): string {
   if (format === 'text') return `${checked}\n${resultsText(results)}`;
+  if (format === 'markdown') return `${checked}\n\n${resultsMarkdown(results)}`;
   if (format === 'github') return [checked, resultsAnnotations(results)].filter((each) => each !== '').join('\n');
   const { problems, warnings, ok, ...said } = JSON.parse(checked) as {
     problems: Problem[];

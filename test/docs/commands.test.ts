@@ -29,6 +29,7 @@ const here = [
   'docs/operating.md',
   'docs/passthrough.md',
   'docs/performance.md',
+  'docs/pipeline.md',
   'docs/plan.md',
   'docs/quick-start.md',
   'docs/records-and-audit.md',

@@ -10,6 +10,7 @@ import { firstLoadBytes, load } from '../../../gitops/assemble/load-off-thread.t
 import { calledFrom, showPath } from '../../../gitops/cli/called-from.ts';
 import { readAgainst } from '../../../gitops/cli/compare.ts';
 import { diffConfigs } from '../../../gitops/diff/diff.ts';
+import { safe } from '../../../gitops/gate/markdown.ts';
 import { readKeyFileSync } from '../../../gitops/read/key-file.ts';
 import { formatProblem, sortProblems } from '../../../gitops/read/problem.ts';
 import { type Reading, readDirectory } from '../../../gitops/read/read.ts';
@@ -69,8 +70,15 @@ export async function plan(args: readonly string[], parts: PlanParts): Promise<P
       )
     )
       throw error;
-    return { output: error.message, code: error instanceof PlanMistake ? error.code : 1 };
+    const code = error instanceof PlanMistake ? error.code : 1;
+    return { output: command.format === 'markdown' && code === 1 ? notPlanned(error.message) : error.message, code };
   }
+}
+
+/** In the place of a plan, in a comment that says elsewhere what is wrong. */
+function notPlanned(why: string): string {
+  const [first = '', ...more] = why.split('\n');
+  return `### What this change does is not known yet\n\n${safe(first)}${more.length === 0 ? '' : `, and ${more.length} more`}`;
 }
 
 /** Why nothing is planned. */
