@@ -153,6 +153,30 @@ await test('every page, in both themes and two widths', async (all) => {
   });
 });
 
+await test('an override as a patch: the lines of its file, and none with a secret', async (t) => {
+  const { page, complaints, barriers, turn, picture } = await browser.open(t, { origin: proxy.url, path: '/config' });
+  const shown = async (button: string): Promise<string> => {
+    await page.getByRole('button', { name: button, exact: true }).click();
+    const text = page.getByRole('dialog').locator('pre');
+    await text.waitFor();
+    return (await text.textContent()) ?? '';
+  };
+  const one = await shown('Put into git: user_path /team-a minute');
+  t.match(one, /^# rate limit user_path \/team-a minute: .*runaway batch job.*\n[\s\S]*\n\+ +max_requests: 5\n/);
+  for (const theme of ['light', 'dark'] as const) {
+    await turn(theme);
+    t.same(await barriers(), [], theme);
+    await picture(`drift-${theme}`);
+  }
+  await page.keyboard.press('Escape');
+  await page.setViewportSize({ width: 390, height: 844 });
+  const all = await shown('Put everything into git');
+  t.match(all, '+++ b/manual.yaml');
+  t.notMatch(all, /sk-fake/);
+  await picture('drift-narrow');
+  t.same(complaints(), []);
+});
+
 await test('the login keeps the rules, says what is wrong with a key, and leads to the page that was asked for', async (t) => {
   const expected = /status of 401/;
   const opened = await browser.open(t, {

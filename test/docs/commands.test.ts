@@ -23,6 +23,7 @@ const here = [
   'docs/configuration.md',
   'docs/deploying.md',
   'docs/dialects-and-clients.md',
+  'docs/drift.md',
   'docs/keys-and-identities.md',
   'docs/mirror.md',
   'docs/observing.md',

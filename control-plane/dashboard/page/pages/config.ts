@@ -7,6 +7,7 @@ import { ForRole } from '../parts/for-role.ts';
 import { Loaded } from '../parts/states.ts';
 import { linkTo, place } from '../router.ts';
 import { type DiskState, OnDisk } from './config/differences.ts';
+import { type Drift, DriftCard } from './config/drift.ts';
 import { FilesInForce } from './config/files.ts';
 import { Proxies, type Status } from './config/proxies.ts';
 
@@ -34,12 +35,14 @@ export function view(): View {
   const { query } = useCell(place);
   const status = useLoad<Status>('/admin/status', 2_000);
   const disk = useLoad<DiskState>('/admin/config/differences', 2_000);
+  const drift = useLoad<Drift>('/admin/config/drift', 5_000);
   const config = useLoad<InForce>('/admin/config?lists=providers,aliases,budgets', 10_000);
   const manual = useLoad<RuleCount>('/admin/rate-limits?source=manual&limit=1', 10_000);
   return html`<h1>Configuration</h1>
     <${Loaded} of=${config} what="the configuration in force">${(body: InForce) => html`<${Counts} of=${body} rules=${manual.body} />`}</${Loaded}>
     <${Loaded} of=${status} what="the proxies">${(body: Status) => html`<${Proxies} of=${body} />`}</${Loaded}>
     <${Loaded} of=${disk} what="the directory">${(body: DiskState) => html`<${OnDisk} of=${body} />`}</${Loaded}>
+    <${Loaded} of=${drift} what="what differs from git">${(body: Drift) => html`<${DriftCard} of=${body} onDisk=${disk.body?.disk_revision} />`}</${Loaded}>
     <${ForRole} needs="operator"><${FilesInForce} file=${query.get('file') ?? undefined} line=${Number(query.get('line')) || undefined} /></${ForRole}>`;
 }
 
