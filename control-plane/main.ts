@@ -298,6 +298,7 @@ await app.register(allConfigRoutes, {
     status: configStatus,
     differences: { settings: environment, ownFolder, status: configStatus, nowMs },
     secrets: () => secretsOf(access),
+    records: records.store,
   },
 });
 await app.register(nameRoutes, {

@@ -2702,7 +2702,7 @@ export interface GuardrailTest {
  */
 export interface ConfigPinWrite {
   /**
-   * A revision whose files are kept, or previous: the one that was in force before that of the directory.
+   * A revision whose files are kept, or previous: the one that was in force before the present one. While one is pinned, previous is that one.
    */
   revision: string;
   /**

@@ -16,7 +16,7 @@ const mostBytes = 4 * 2 ** 30;
 const mostShort = 64 * 2 ** 20;
 
 interface Question {
-  readonly method?: 'GET' | 'POST' | 'DELETE';
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Below `/admin/`. */
   readonly path: string;
   readonly body?: object;

@@ -9,6 +9,7 @@ import { drift, driftHelp, driftUsage } from './drift.ts';
 import { explain, explainHelp, explainUsage } from './explain.ts';
 import { exportHelp, exportManaged, exportUsage } from './export.ts';
 import { keys, keysHelp, keysUsage } from './keys.ts';
+import { pin, pinHelp, pinUsage, unpin, unpinHelp, unpinUsage } from './pin.ts';
 import { plan, planHelp, planUsage } from './plan.ts';
 import { top } from './programs.ts';
 import { testOf, testOfHelp, testOfUsage } from './test-of.ts';
@@ -131,6 +132,22 @@ DIR. It is model-gateway check with --diff, and has its options and exit codes; 
     words: ['--ref', '--format', '--fail-on', '--url'],
     help: driftHelp,
     run: drift,
+  },
+  {
+    name: 'pin',
+    usage: pinUsage,
+    summary: 'keeps all proxies to an earlier revision of the configuration until an end',
+    words: ['previous', '--reason', '--for', '--json', '--url'],
+    help: pinHelp,
+    run: pin,
+  },
+  {
+    name: 'unpin',
+    usage: unpinUsage,
+    summary: 'ends that: what the directories hold is in force again',
+    words: ['--json', '--url'],
+    help: unpinHelp,
+    run: unpin,
   },
   {
     name: 'backup',

@@ -50,6 +50,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   'docs/deploying-with-compose.md': 'test/deploy/compose.test.ts',
   'docs/guardrails.md': 'test/examples/guardrails.test.ts',
   'docs/night.md': 'test/drill/report.ts',
+  'docs/pin.md': 'test/journeys/config-pin.test.ts',
   'docs/tls.md': 'test/docs/tls.test.ts',
   'docs/when-a-provider-fails.md': 'test/rescue/rescue.test.ts',
 };

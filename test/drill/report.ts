@@ -32,6 +32,9 @@ after the fault it comes, the one command that helps, and where else it shows: \
 when a command does not help. \`npm run drill -- --write docs/night.md\` makes this page. The delays are promtool's, for the
 [alerts](../deploy/ALERTS.md) of the example over what was scraped before the fault and during it; counters go on as fast as they did. \`admin\` is
 the function of [operating](operating.md#the-admin-api).
+
+A change of the configuration that is valid and wrong is no fault that the gateway sees: [pin](pin.md) the revision before it, which takes a second, and
+revert it in git meanwhile.
 `;
 
 /** The table at the top, and a section for each fault. */

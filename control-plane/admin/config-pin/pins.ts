@@ -18,7 +18,7 @@ import type { Named } from '../../managed/resource.ts';
 
 /** The revisions whose files are kept. */
 export interface PinnableRevisions {
-  /** The revision that was in force before that of the directory; undefined: none is known. Rejects with `StoreUnavailable`. */
+  /** The revision that was in force before the present one; undefined: none is known. Rejects with `StoreUnavailable`. */
   previous(): Promise<string | undefined>;
   /** The files of a revision, unexpanded; undefined: they are not kept. Rejects with `StoreUnavailable`. */
   filesOf(revision: string): Promise<readonly SourceFile[] | undefined>;

@@ -1,6 +1,8 @@
 // All routes under /admin/config: what is in force, what differs in git and on disk, and what is pinned.
 import type { FastifyPluginAsync } from 'fastify';
+import type { RevisionStore } from '../../../../store/records/kept-revisions.ts';
 import { managedRoutes } from '../../../managed/routes.ts';
+import { pinnableRevisions } from '../../config-pin/kept-revisions.ts';
 import type { PinParts } from '../../config-pin/resource.ts';
 import { configPinResource } from '../../config-pin/resource.ts';
 import type { DriftParts } from '../../drift/describe.ts';
@@ -13,16 +15,16 @@ export interface AllConfigParts extends DriftParts, PinParts, Pick<ConfigRoutePa
   readonly fleet: PinParts['fleet'];
   readonly status: PinParts['status'];
   readonly nowMs: () => number;
+  readonly records: RevisionStore;
 }
 
 export const allConfigRoutes: FastifyPluginAsync<{ parts: AllConfigParts }> = async (app, { parts }) => {
   const { config, differences } = parts;
   await app.register(configRoutes, { parts: { ...parts, inForce: () => config } });
   await app.register(driftRoutes, { parts });
-  const revisions = {
-    previous: async () => undefined,
-    // What is in force can be pinned, so that it stays.
-    filesOf: (revision: string) => filesInForce(differences.settings.configDirectory, differences.ownFolder, revision),
-  };
+  const { settings, ownFolder } = differences;
+  const revisions = pinnableRevisions(parts.records, parts.status, (revision) => {
+    return filesInForce(settings.configDirectory, ownFolder, revision);
+  });
   await app.register(managedRoutes(configPinResource(revisions)), { parts });
 };
