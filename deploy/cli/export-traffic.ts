@@ -50,10 +50,14 @@ export async function exportTraffic(args: readonly string[]): Promise<Outcome> {
   const counted = { lines: 0 };
   const lines = writtenLines(stream, form, counted);
   const written = createWriteStream(file, { mode: 0o600 });
-  await (file.endsWith('.gz') ? pipeline(lines, createGzip(), written) : pipeline(lines, written)).catch((error) => {
-    rmSync(file, { force: true });
-    throw error;
-  });
+  await (file.endsWith('.gz') ? pipeline(lines, createGzip(), written) : pipeline(lines, written)).catch(
+    (error: Error) => {
+      rmSync(file, { force: true });
+      throw error instanceof RangeError
+        ? new Error(`the answer of the gateway${error.message}`, { cause: error })
+        : error;
+    },
+  );
   const hidden = salt === undefined ? '' : '; user paths, keys, labels and sessions are hashes';
   return { output: `written: ${file}, ${counted.lines} requests${hidden}`, code: 0 };
 }

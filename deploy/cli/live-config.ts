@@ -34,9 +34,17 @@ export async function writeLiveConfig(url: string, folder: string, own: string):
     const { text } = (await askAdmin(url, { path })) as Files;
     if (typeof text !== 'string') throw new Error(`${file} is too long for ${url} to show it: ${instead}`);
     mkdirSync(dirname(join(folder, file)), { recursive: true });
-    writeFileSync(join(folder, file), fillHidden(text, textOf(join(own, file))));
+    writeFileSync(join(folder, file), loadable(file, text, textOf(join(own, file))));
   }
   return revision;
+}
+
+function loadable(file: string, shown: string, own: string): string {
+  try {
+    return fillHidden(shown, own);
+  } catch (error) {
+    throw new Error(`${file} in force is no YAML: ${(error as Error).message}`, { cause: error });
+  }
 }
 
 function textOf(file: string): string {

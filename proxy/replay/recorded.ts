@@ -8,6 +8,8 @@ export type Place = Pick<Target, 'model' | 'price'> & { readonly upstream: { rea
 
 /** The answer of a request: as it was recorded, else as it probably is. */
 export interface KnownAnswer {
+  /** `<provider>/<model>` whose answer was used; undefined: none was. */
+  readonly answered: string | undefined;
   readonly tokens: TrafficTokens;
   /** Milliseconds. */
   readonly lastsMs: number;
@@ -35,8 +37,10 @@ const nothing: TrafficTokens = { input: 0, output: 0 };
 /** `scale`: what is not known is so many times what is typical. */
 export function knownAnswer(line: TrafficLine, { typical, scale }: { typical: Typical; scale: number }): KnownAnswer {
   const { tokens, cached, calls, ms } = line;
+  const answered = answeredBy(line);
   if (cached === undefined && !isRefusedByConfig(line))
     return {
+      answered,
       tokens: tokens ?? nothing,
       lastsMs: ms,
       isRecorded: true,
@@ -45,11 +49,10 @@ export function knownAnswer(line: TrafficLine, { typical, scale }: { typical: Ty
   const guess = typical.guess(line);
   const { input, output } = tokens ?? guess.tokens;
   const scaled = { input: input * scale, output: output * scale };
-  return { tokens: scaled, lastsMs: guess.ms, isRecorded: false, isOwnFault: false };
+  return { answered, tokens: scaled, lastsMs: guess.ms, isRecorded: false, isOwnFault: false };
 }
 
-/** `<provider>/<model>` whose answer was used; undefined: none was. */
-export function answeredBy({ calls = [] }: TrafficLine): string | undefined {
+function answeredBy({ calls = [] }: TrafficLine): string | undefined {
   const call = calls.findLast(({ ok }) => ok);
   return call && `${call.provider}/${call.model}`;
 }

@@ -14,7 +14,7 @@ import { awaitAnswer, wantedAt } from './await-answer.ts';
 import { callerOf, type ReplayedCaller } from './caller.ts';
 import { dollarsOfTokens, isSamePrice, nanoOf } from './cost-of-tokens.ts';
 import { OpenRequests } from './open-requests.ts';
-import { answeredBy, type KnownAnswer, knownAnswer, nameOf, orderOf, type Place, placesOf } from './recorded.ts';
+import { type KnownAnswer, knownAnswer, nameOf, orderOf, type Place, placesOf } from './recorded.ts';
 import type { Typical } from './typical.ts';
 import { refused, type Verdict } from './verdict.ts';
 import { factsOf, signatureOf, whereTo } from './where-to.ts';
@@ -51,6 +51,14 @@ interface Asking extends ReplayedCaller, KnownAnswer {
   readonly counts: Counting;
   readonly matches: Matches;
   readonly lease: Lease;
+}
+
+/** A target that is asked, until its answer is over. */
+interface Held {
+  readonly place: Place;
+  readonly rules: Matches;
+  readonly lease: Lease;
+  readonly endMs: number;
 }
 
 const nowhere: Balanced = { full: [] };
@@ -102,15 +110,16 @@ export class Replayer {
 
   /** Where its name leads, and whether the tokens of its consumer suffice. */
   #resolve(asking: Asking, recorded: Balanced | undefined): Replayed {
-    const { line, nowMs, userPath, labels, access, lease } = asking;
-    const { snapshot } = this.world;
+    const { line, nowMs, userPath, labels, access, lease, counts } = asking;
+    const { snapshot, limiter } = this.world;
     const facts = factsOf(line, userPath.toLowerCase(), labels, snapshot);
     const { route, code } = line.model === undefined ? unnamed : whereTo(line.model, facts, access, snapshot);
     if (code !== undefined && !(code === 'model_not_found' && this.#isDiscovered(line))) {
       lease.refund(nowMs);
       return stopped(refused(code, `model ${line.model ?? ''}`));
     }
-    const full = (route?.targets ?? []).filter((target) => this.#isFull(asking, target)).map(nameOf);
+    const isFull = (target: Target): boolean => foreseen(rulesOfTarget(counts, target, limiter), nowMs) !== undefined;
+    const full = (route?.targets ?? []).filter(isFull).map(nameOf);
     const balanced = { full, ...(route === undefined ? {} : { signature: signatureOf(route) }) };
     if (asking.isOwnFault) {
       lease.refund(nowMs);
@@ -119,8 +128,8 @@ export class Replayer {
     const places = this.#placesFor(asking, route, recorded ?? balanced);
     const tokens = this.#reserve(asking, places);
     if (tokens !== undefined) return { verdict: tokens, balanced };
-    const answered = route?.targets.find((target) => nameOf(target) === answeredBy(line));
-    const priced = { ...balanced, price: answered?.price };
+    const answering = route?.targets.find((target) => nameOf(target) === asking.answered);
+    const priced = { ...balanced, price: answering?.price };
     return { verdict: this.#ask(asking, places, recorded ?? priced), balanced: priced };
   }
 
@@ -130,24 +139,14 @@ export class Replayer {
     return calls.some(({ provider }) => upstreams.some(({ name, discovery }) => name === provider && discovery));
   }
 
-  #isFull({ counts, nowMs }: Asking, target: Target): boolean {
-    return foreseen(rulesOfTarget(counts, target, this.world.limiter), nowMs) !== undefined;
-  }
-
   /** As recorded, where the route is the same and the choice depended neither on rules nor on drains; else as the strategy chooses. */
-  #placesFor({ line, nowMs }: Asking, route: Route | undefined, recorded: Balanced): readonly Place[] {
+  #placesFor({ line, nowMs, answered }: Asking, route: Route | undefined, recorded: Balanced): readonly Place[] {
     if (route === undefined) return placesOf(line, []);
-    const answered = answeredBy(line);
     const { states, balance } = this.world;
     const isSame = recorded.signature === signatureOf(route);
     const isOut = (target: Target): boolean => states.drainOf(target) !== undefined;
-    if (
-      isSame &&
-      line.calls !== undefined &&
-      recorded.full.every((name) => name === answered) &&
-      !route.targets.some(isOut)
-    )
-      return placesOf(line, route.targets);
+    const isFree = recorded.full.every((name) => name === answered) && !route.targets.some(isOut);
+    if (isSame && isFree && line.calls !== undefined) return placesOf(line, route.targets);
     const ordered = balance(route, { nowMs, thread: line.session }).filter((target) => !isOut(target));
     return isSame && route.strategy === 'failover' ? orderOf(ordered, answered, recorded.full) : ordered;
   }
@@ -166,9 +165,8 @@ export class Replayer {
 
   /** Asks the targets in this order: those that failed when they were recorded fail again. */
   #ask(asking: Asking, places: readonly Place[], recorded: Balanced): Verdict {
-    const { line, nowMs, userPath, lastsMs, lease, tokens } = asking;
+    const { line, nowMs, userPath, lastsMs, lease, tokens, answered } = asking;
     const { limiter } = this.world;
-    const answered = answeredBy(line);
     const failing = new Set((line.calls ?? []).map(({ provider, model }) => `${provider}/${model}`));
     if (answered !== undefined) failing.delete(answered);
     const endMs = nowMs + Math.ceil(lastsMs);
@@ -197,20 +195,11 @@ export class Replayer {
     return refused('rate_limit_exceeded', by === undefined ? 'no target' : `rule ${ruleTitle(by)}`);
   }
 
-  #serve(
-    asking: Asking,
-    {
-      place,
-      rules,
-      lease,
-      endMs,
-    }: { readonly place: Place; readonly rules: Matches; readonly lease: Lease; readonly endMs: number },
-    recorded: Balanced,
-  ): Verdict {
+  #serve(asking: Asking, { place, rules, lease, endMs }: Held, recorded: Balanced): Verdict {
     const { line, matches, tokens, userPath } = asking;
     const { limiter, budgets } = this.world;
     const name = nameOf(place);
-    const isSame = asking.isRecorded && name === answeredBy(line);
+    const isSame = asking.isRecorded && name === asking.answered;
     const isPricedSo = isSame && isSamePrice(recorded.price, place.price) && line.cost !== undefined;
     const cost = isPricedSo ? (line.cost ?? null) : dollarsOfTokens(tokens, place.price);
     const total = Math.round(tokens.input + tokens.output);

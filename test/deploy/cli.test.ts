@@ -12,6 +12,7 @@ import { test } from 'tap';
 import { parse } from 'yaml';
 import { commands } from '../../deploy/cli/table.ts';
 import { modelCatalogue } from '../../domain/models/model-facts.ts';
+import { listen } from '../support/ports.ts';
 
 const launch = join(import.meta.dirname, '../../deploy/cli/launch.ts');
 
@@ -91,6 +92,21 @@ await test('a list of keys says which of them open the admin API', async (t) => 
 
 await test('a program takes the place of the command: its exit code is that of the program', async (t) => {
   t.match(await gateway('check', 'test/fixtures/config/bad/alias-cycle-of-two'), { code: 1 });
+});
+
+await test('a plan of a gateway that lies writes nothing outside its own folder, and shows no key', async (t) => {
+  const head = { traffic: 1, from: '2026-03-01T00:00:00Z', to: '2026-03-02T00:00:00Z', share: 1, hashed: false };
+  const server = createServer(({ url = '' }, response) => {
+    const files = { config_revision: 'abc', files: [{ file: '../outside.yaml' }] };
+    response.end(`${JSON.stringify(url.startsWith('/admin/traffic') ? head : files)}\n`);
+  });
+  const address = `http://127.0.0.1:${await listen(server)}`;
+  t.teardown(() => server.close());
+  const env = { ...process.env, GATEWAY_MASTER_KEY: 'sk-not-to-be-shown' };
+  const args = [launch, 'plan', 'examples/quickstart/config', '--live', address];
+  const ended = await promisify(execFile)(process.execPath, args, { env }).catch((failure: Ended) => failure);
+  t.match(ended, { code: 1, stderr: /names a file that cannot be written here: "\.\.\/outside\.yaml".*--against/ });
+  t.notMatch(ended, { stderr: /sk-not/ });
 });
 
 await test('a newer catalogue of models is compared with this one, a broken one is refused with its place', async (t) => {
