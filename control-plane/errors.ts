@@ -62,6 +62,8 @@ export const errors = {
     'The files of the revision {revision} take {bytes} bytes when they are packed, and a pin may have {limit}. Nothing was changed; revert them in their directory.',
     413,
   ),
+  no_config_rollout: bad('There is no rollout of the configuration that could be {done} now.', 409),
+  config_rollout_not_ready: bad('The revision cannot be rolled out now: {problem}. Try again in a moment.', 409),
   target_not_found: missing('The configuration has no provider or model "{name}"{guess}'),
   target_drain_not_found: missing('"{name}" is not taken out.'),
   too_many_target_drains: bad('Operators have taken out {count} targets already; at most {limit} are allowed.', 409),

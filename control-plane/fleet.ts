@@ -12,6 +12,8 @@ const sharedMemoryMs = 10 * heartbeatLifeMs;
 /** The revisions that all proxies should have in force. */
 export interface Desired {
   readonly configRevision: string;
+  /** A revision that some proxies have before the others; absent: there is none. */
+  readonly tried?: { readonly revision: string; readonly proxies: readonly string[] } | undefined;
   readonly stateRevision: number;
   /** See `environmentFingerprint`. */
   readonly environment: string;
@@ -106,8 +108,8 @@ export function createFleet(store: Pick<StateStore, 'heartbeats'>, desired: () =
       const isSeen = sharedAtMs !== undefined && nowMs() - sharedAtMs < sharedMemoryMs;
       const isShared = isSeen || (isLive && body.instance_shared === true);
       const heardFrom = told.has(beat) ? 'proxy' : 'store';
-      const since = otherConfigSince.get(instance);
-      return [{ ...standing(body, desired(), since), instance, isLive, heardAtMs, heardFrom, body, isShared }];
+      const view = { instance, isLive, heardAtMs, heardFrom, body, isShared } as const;
+      return [{ ...view, ...standing(view, desired(), otherConfigSince.get(instance)) }];
     });
   }
 
@@ -148,10 +150,10 @@ export function createFleet(store: Pick<StateStore, 'heartbeats'>, desired: () =
 function sinceWhen(
   before: ReadonlyMap<string, number>,
   proxies: readonly ProxyView[],
-  { configRevision }: Desired,
+  desired: Desired,
   nowMs: number,
 ): Map<string, number> {
-  const others = proxies.filter(({ body }) => body.config_revision !== configRevision);
+  const others = proxies.filter(({ instance, body }) => body.config_revision !== revisionFor(instance, desired));
   return new Map(others.map(({ instance }) => [instance, before.get(instance) ?? nowMs]));
 }
 
@@ -166,17 +168,23 @@ function witnessesIn(proxies: readonly ProxyView[], atMs: number): Witnesses {
 
 /** `since`: see `ProxyView`. */
 function standing(
-  body: HeartbeatBody,
+  { instance, body }: Pick<ProxyView, 'instance' | 'body'>,
   desired: Desired,
   since: number | undefined,
 ): Pick<ProxyView, 'isConverged' | 'otherConfigSinceMs'> {
-  return { isConverged: isConverged(body, desired), otherConfigSinceMs: since };
+  return { isConverged: isConverged(instance, body, desired), otherConfigSinceMs: since };
 }
 
-function isConverged(body: HeartbeatBody, { configRevision, stateRevision, environment }: Desired): boolean {
+function isConverged(instance: string, body: HeartbeatBody, desired: Desired): boolean {
   return (
-    body.config_revision === configRevision && body.state_revision === stateRevision && body.environment === environment
+    body.config_revision === revisionFor(instance, desired) &&
+    body.state_revision === desired.stateRevision &&
+    body.environment === desired.environment
   );
+}
+
+function revisionFor(instance: string, { configRevision, tried }: Desired): string {
+  return tried?.proxies.includes(instance) === true ? tried.revision : configRevision;
 }
 
 /** Logs a line when proxies begin to share a name and when they no longer do. */

@@ -76,6 +76,7 @@ import { type Readiness, readinessOf } from './readiness.ts';
 import { keepRecords } from './records/keep-records.ts';
 import { warnOfNewFile } from './records/new-file.ts';
 import { createReloadRecords } from './records/reload-record.ts';
+import { openRollout } from './rollout/open-rollout.ts';
 import { createServer } from './server.ts';
 import { guardDocuments } from './store/documents.ts';
 import { resealOutdated } from './store/reseal.ts';
@@ -127,6 +128,7 @@ const warnUnenforced = (): void => {
 const state = (): StateStatus => stateFollower.status();
 const desired = (): Desired => ({
   configRevision: configStatus()?.revision ?? '',
+  tried: rollout.tried(),
   stateRevision: state().revision,
   environment: fingerprint,
 });
@@ -141,6 +143,7 @@ const keptToDocuments = documentParts(parts, (documents) => {
   warnOfTwinKeys(managed);
 });
 const pins = new ConfigPins({ nowMs: authorityMs, log, follower: () => follower });
+const rollout = openRollout({ ...environment, config, managed, ownFolder, follower: () => follower, nowMs, log });
 const stateFollower = await followState({
   store,
   copyPath: join(ownFolder, 'last-good-state.json'),
@@ -149,6 +152,7 @@ const stateFollower = await followState({
     const changed = changedKinds(managed.documents, documents);
     putInForce(keptToDocuments, { documents, changed, isComplete: source !== 'nothing' });
     pins.documents(documents);
+    rollout.documents(documents);
   },
   report(event) {
     logStateEvent(log, event);
@@ -173,7 +177,7 @@ follower = await followConfigOrExit(identity, {
   settings: environment,
   hear: (event) => reloads.note(event),
   variables: 'keep',
-  given: () => pins.given(),
+  given: async (asked) => (await pins.given()) ?? rollout.given(asked),
   ownFolder,
   nowMs,
   log,
@@ -184,6 +188,7 @@ follower = await followConfigOrExit(identity, {
 });
 const signOfLife = createSignOfLife(store, `${host}:${port}`, nowMs, log);
 const documents = guardDocuments(store, stateFollower);
+const keeper = rollout.keep({ store: documents, fleet });
 const secretProblems = (): readonly string[] => {
   const { problem } = configStatus()?.certificate ?? {};
   return problem === undefined ? secrets.problems() : [...secrets.problems(), formatProblem(problem)];
@@ -195,6 +200,7 @@ const metrics = createMetrics({
   version: manifest.version,
   config: configStatus,
   pin: () => pins.standing(),
+  rollout: () => keeper.reading(),
   state,
   secretProblems,
   handshakes: () => secure.counts(),
@@ -299,6 +305,7 @@ await app.register(allConfigRoutes, {
     differences: { settings: environment, ownFolder, status: configStatus, nowMs },
     secrets: () => secretsOf(access),
     records: records.store,
+    keeper,
   },
 });
 await app.register(nameRoutes, {
@@ -367,7 +374,7 @@ stopOnSignals({
   atSecond: 'exit',
   mostMs: closeGraceMs,
   drain() {
-    for (const each of [fleetWatch, budgets, expiry, resealer, secrets]) each?.close();
+    for (const each of [fleetWatch, keeper, budgets, expiry, resealer, secrets]) each?.close();
     secure.drain();
     return drain(app);
   },

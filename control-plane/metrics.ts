@@ -27,6 +27,7 @@ import type { BudgetWatch } from './budgets/watch.ts';
 import type { Fleet } from './fleet.ts';
 import type { DrainStatus } from './records/drain-journal.ts';
 import type { RoomStatus } from './records/keep-within.ts';
+import { type RolloutReading, rolloutReaders } from './rollout/rollout-metrics.ts';
 
 export interface Metrics {
   readonly contentType: string;
@@ -40,6 +41,8 @@ export interface ObservedFacts {
   readonly config: () => FollowStatus | undefined;
   /** The pin of an operator that is in force. */
   readonly pin: () => ConfigPin | undefined;
+  /** The last rollout of a revision, and its figures while it is under way. */
+  readonly rollout: RolloutReading;
   readonly state: () => StateStatus | undefined;
   /** Why files of secrets do not hold what is in force. */
   readonly secretProblems: () => readonly string[];
@@ -87,6 +90,8 @@ function planeReaders(facts: ObservedFacts) {
     configRejected: () => rejectedSince(config()),
     configPinned: () => pinStates(config()),
     configPinEnd: () => pinEnd(facts.pin()),
+    configWaiting: () => flag(config()?.waiting !== undefined),
+    ...rolloutReaders(facts.rollout),
     stateRevision: () => state()?.revision ?? 0,
     stateStoreUp: () => flag(state()?.isUp === true),
     stateStoreEmptied: () => flag(isEmptied(state()?.standing)),

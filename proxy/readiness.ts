@@ -30,6 +30,8 @@ export interface ReadinessFacts {
   readonly hasUnusableGuardrails: boolean;
   /** The disk of GATEWAY_DATA has room for rules, keys and counters alone. */
   readonly isDiskFull: boolean;
+  /** See `ConfigRollouts`. */
+  readonly waitsInVain: boolean;
   readonly isOverloaded: boolean;
 }
 
@@ -42,6 +44,7 @@ export function readinessOf(facts: ReadinessFacts): Readiness {
     ...givenReasons(config?.given),
     ...(config?.source === 'last-good' ? ['config_last_good'] : []),
     ...(config?.lastReloadSuccessful === false ? ['config_rejected'] : []),
+    ...(facts.waitsInVain ? ['config_waiting'] : []),
     ...((config?.keyFileProblems ?? []).length > 0 ? ['provider_key_file_unreadable'] : []),
     ...((config?.referenceProblems ?? []).length > 0 ? ['secret_reference_unreadable'] : []),
     ...((config?.keyProblems ?? []).length > 0 ? ['provider_key_unusable'] : []),

@@ -6,6 +6,7 @@ import { createFailedLogins } from '../plane/access/failed-logins.ts';
 import { keepKeyUses } from '../plane/access/keep-key-uses.ts';
 import { KeyUses } from '../plane/access/key-uses.ts';
 import { ConfigPins } from '../plane/config-pins.ts';
+import { ConfigRollouts } from '../plane/config-rollouts.ts';
 import { environmentFingerprint } from '../plane/environment-fingerprint.ts';
 import { createExpiryLines } from '../plane/expired-rules.ts';
 import { followSecrets } from '../plane/follow-secrets.ts';
@@ -171,6 +172,7 @@ const publisher = createPublisher({
   tellExpired: createExpiryLines(log),
   nowMs: () => Math.floor(authorityMs()),
 });
+const rollouts = new ConfigRollouts({ instance, follower: () => lifecycle.configFollower });
 const secure = new SecureListener({ log, nowMs });
 const connections = (): ConnectionCounts => server.connections();
 const sessions = (): SessionCounts => server.sessions();
@@ -181,6 +183,7 @@ const readiness = (): Readiness =>
     isOverloaded: overload.isOverloaded(),
     isDiskFull: diskRoomBytes() === 0,
     unusableGuardrails: unusable(),
+    waitsInVain: (config) => rollouts.waitsInVain(config, tickMs()),
   });
 const certificates = new CertificateKeys(authorityMs);
 const keptExplanations = new KeptExplanations();
@@ -291,6 +294,7 @@ const stateFollower = await followManagedState({
   ownFolder,
   publisher,
   pins,
+  rollouts,
   limiter,
   keyUses,
   warnOfKeyPaths: createKeyPathWarnings(variables, log),
@@ -319,7 +323,7 @@ lifecycle.configFollower = await followConfigOrExit(identity, {
     access: openCloudAccess(clouds, nowMs, environment.vaults.azure.address),
     nowMs,
   }),
-  given: () => pins.given(),
+  given: async (asked) => (await pins.given()) ?? rollouts.given(asked),
   ownFolder,
   nowMs,
   log,

@@ -54,6 +54,7 @@ const rows: readonly (readonly [Role, Reach, readonly string[]])[] = [
       'GET /admin/config/differences',
       'GET /admin/config/drift',
       'GET /admin/config/pin',
+      'GET /admin/config/rollout',
       'GET /admin/targets',
       'GET /admin/virtual-models',
       'GET /admin/guardrails',
@@ -87,6 +88,7 @@ const rows: readonly (readonly [Role, Reach, readonly string[]])[] = [
       // The files as they are written, addresses and prompts included.
       'GET /admin/config/files',
       'GET /admin/config/patch',
+      'PUT /admin/config/rollout',
       'POST /admin/guardrails/test',
       'GET /admin/explain/:id',
     ],

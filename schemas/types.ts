@@ -2749,6 +2749,19 @@ export interface TargetDrainWrite {
   expires_in?: string;
 }
 /**
+ * The body of PUT /admin/config/rollout: ends the rollout of a revision before its time.
+ */
+export interface ConfigRolloutWrite {
+  /**
+   * finished: all proxies take the revision now, also one that was aborted or waits. aborted: none has it, and it waits until the directory has another one.
+   */
+  phase: 'finished' | 'aborted';
+  /**
+   * The reason, shown with the rollout. An abort needs one.
+   */
+  reason?: string;
+}
+/**
  * The body of POST /admin/session: a browser logs in.
  */
 export interface SessionWrite {
@@ -3923,6 +3936,7 @@ export interface Bodies {
   configPinWrite: ConfigPinWrite;
   heartbeatWrite: HeartbeatWrite;
   targetDrainWrite: TargetDrainWrite;
+  configRolloutWrite: ConfigRolloutWrite;
   sessionWrite: SessionWrite;
   signInWrite: SignInWrite;
 }

@@ -83,14 +83,26 @@ export function endedBy(
   }: { readonly phase: 'finished' | 'aborted'; readonly reason: string | undefined; readonly by: string },
   { own, nowMs }: Pick<RolloutFacts, 'own' | 'nowMs'>,
 ): RolloutState | undefined {
-  const candidate = own.waiting?.revision;
+  const { trial: last } = state ?? {};
+  const isOpen = last?.phase === 'canary' || last?.phase === 'aborted';
+  // A control plane that has just started has not read its directory yet.
+  const candidate = own.waiting?.revision ?? (own.isReading && isOpen ? last.revision : undefined);
   if (state?.gates !== true || candidate === undefined || own.isPinned) return undefined;
-  const trial = state.trial?.revision === candidate ? state.trial : undefined;
+  const trial = last?.revision === candidate ? last : undefined;
   const said = { ...(reason === undefined ? {} : { reason }), by };
   if (phase === 'aborted')
     return trial?.phase === 'canary' ? ended(state, trial, { phase, ...said }, nowMs) : undefined;
   const { reason: _, by: __, ...begunAs } = trial ?? { revision: candidate, proxies: [], beganMs: nowMs };
   return { ...state, stable: candidate, trial: { ...begunAs, phase, untilMs: nowMs, ...said } };
+}
+
+/** The requests of the proxies that go first, since they have the revision. */
+export function countsOfTrial(trial: Trial, proxies: readonly RolledProxy[]): RevisionCounts {
+  return sumCounts(proxies.flatMap((proxy) => (isHolding(trial, proxy) ? (proxy.counts ?? []) : [])));
+}
+
+function isHolding(trial: Trial, { instance, isLive, revision }: RolledProxy): boolean {
+  return isLive && revision === trial.revision && trial.proxies.includes(instance);
 }
 
 /** How many of so many live proxies go first. */
@@ -157,15 +169,15 @@ function begun(
 function judged(state: RolloutState, trial: Trial, facts: RolloutFacts, rollout: Rollout): RolloutState {
   const { proxies, nowMs } = facts;
   const canaries = proxies.filter(({ instance }) => trial.proxies.includes(instance));
-  const holding = canaries.filter(({ isLive, revision }) => isLive && revision === trial.revision);
-  const counts = sumCounts(holding.flatMap((each) => each.counts ?? []));
+  const isHeld = canaries.some((proxy) => isHolding(trial, proxy));
+  const counts = countsOfTrial(trial, proxies);
   const reason = troubleOf(trial, canaries, facts) ?? beyondLimits(counts, limitsOf(rollout));
   if (reason !== undefined) return ended(state, trial, { phase: 'aborted', reason }, nowMs);
   // The clock was set back: the time begins again.
   if (nowMs < trial.beganMs)
     return { ...state, trial: { ...trial, beganMs: nowMs, untilMs: nowMs + durationMs(rollout.for) } };
   if (nowMs < trial.untilMs) return state;
-  if (holding.length > 0) return ended({ ...state, stable: trial.revision }, trial, { phase: 'finished' }, nowMs);
+  if (isHeld) return ended({ ...state, stable: trial.revision }, trial, { phase: 'finished' }, nowMs);
   if (nowMs < trial.untilMs + graceMs) return state;
   return ended(state, trial, { phase: 'aborted', reason: 'no proxy has put it in force' }, nowMs);
 }

@@ -23,7 +23,7 @@ export function takingOf(rollout: RolloutState | undefined, { instance, director
   if (!gates && inForce?.hasRollout !== true) return 'directory';
   const tried = triedBy(rollout, instance);
   const mayHave = (revision: string): boolean => revision === rollout?.stable || revision === tried;
-  if (mayHave(directory)) return 'directory';
+  if (mayHave(directory) || (!gates && directory === inForce?.revision)) return 'directory';
   return gates && (inForce === undefined || !mayHave(inForce.revision)) ? 'stable' : 'hold';
 }
 

@@ -20,6 +20,8 @@ export interface LoadContext {
   examine?: (examined: Examined) => void;
 }
 
+export type LeavesOut = NonNullable<LoadContext['leavesOut']>;
+
 /** Whether a mistake in the keys or variables of this provider leaves it out. */
 export function mayLeaveOut({ leavesOut = new Set() }: Pick<LoadContext, 'leavesOut'>, name: string): boolean {
   return leavesOut === 'all' || leavesOut.has(name);

@@ -55,6 +55,8 @@ export interface FollowStatus {
   problems: readonly Problem[];
   /** What is given in place of the directory, also where it cannot be used; absent: nothing is. */
   given?: GivenStatus | undefined;
+  /** The revision that the directory held when it was last decided on; empty: it was not yet. */
+  directory: string;
   /** The revision of the directory while something is given; absent when it holds what is in force, or was not read yet. */
   waiting?: string | undefined;
   /** The content that was rejected last; absent while the directory holds what is in force. */

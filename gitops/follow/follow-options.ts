@@ -3,7 +3,7 @@ import type { AssembledConfig } from '../assemble/assembled.ts';
 import type { load } from '../assemble/load-off-thread.ts';
 import type { ConfigEvent } from './config-status.ts';
 import type { Vaults } from './fetched-secret.ts';
-import type { GivenConfig } from './given-config.ts';
+import type { Asked, Given } from './given-config.ts';
 import type { SteadinessSettings } from './steadiness.ts';
 import type { WatchSettings } from './watch.ts';
 
@@ -23,7 +23,7 @@ export interface FollowOptions {
   /** Where the secrets of references are fetched; absent: none is. */
   vaults?: Vaults;
   /** What stands in place of the directory now; asked at the start, at each refresh, and when the follower is told by `given`. */
-  given?: () => GivenConfig | undefined | Promise<GivenConfig | undefined>;
+  given?: (asked: Asked) => Given | Promise<Given>;
   /** In place of `load`. */
   load?: typeof load;
 }
@@ -32,3 +32,6 @@ export interface FollowOptions {
 export type FollowSettings = WatchSettings & SteadinessSettings;
 
 export const defaultSettings: FollowSettings = { debounceMs: 100, recheckMs: 400, steadyMs: 200, patienceMs: 600 };
+
+/** The most rules that are compared after a change: in this thread, which serves requests. */
+export const mostCompared = 1_000;

@@ -1,11 +1,10 @@
 // Keeps the configuration in force equal to the directory, or to what is given in its place. After a mistake the last good configuration
 // stays in force.
-import { isDeepStrictEqual } from 'node:util';
 import { singleFlight } from '../../store/single-flight.ts';
 import type { AssembledConfig } from '../assemble/assembled.ts';
 import { namesLeftOut } from '../assemble/leave-out.ts';
 import type { Loaded } from '../assemble/load.ts';
-import type { LoadContext } from '../assemble/load-context.ts';
+import type { LeavesOut } from '../assemble/load-context.ts';
 import { firstLoadBytes, load, reloadBytes } from '../assemble/load-off-thread.ts';
 import type { ConfigChange } from '../diff/config-change.ts';
 import { diffConfigs } from '../diff/diff.ts';
@@ -14,8 +13,8 @@ import { type Problem, problemOfFile, sortProblems } from '../read/problem.ts';
 import { type Reading, readDirectory, revisionOf } from '../read/read.ts';
 import { ConfigRejected } from './config-rejected.ts';
 import type { ConfigEvent, FollowStatus } from './config-status.ts';
-import { defaultSettings, type FollowOptions, type FollowSettings } from './follow-options.ts';
-import { type GivenConfig, type GivenStatus, givenStatus } from './given-config.ts';
+import { defaultSettings, type FollowOptions, type FollowSettings, mostCompared } from './follow-options.ts';
+import { type Given, type GivenConfig, givenStatus, heldConfig, isSameGiven } from './given-config.ts';
 import { keepLastGood, type LastGood, recallLastGood } from './last-good.ts';
 import { createSteadiness, type Steadiness } from './steadiness.ts';
 import { watchDirectory } from './watch.ts';
@@ -28,9 +27,6 @@ export interface Follower {
   given: () => Promise<void>;
   close: () => Promise<void>;
 }
-
-/** The most rules that are compared after a change: in this thread, which serves requests. */
-const mostCompared = 1_000;
 
 /**
  * Loads the directory, applies it and keeps following it. Resolves once a configuration is in force. Throws `ConfigRejected` when
@@ -60,7 +56,6 @@ export async function followConfig(options: FollowOptions): Promise<Follower> {
   };
 }
 
-type LeavesOut = NonNullable<LoadContext['leavesOut']>;
 const none: LeavesOut = new Set<string>();
 
 /** One directory and the configuration in force. */
@@ -74,6 +69,7 @@ class ConfigFollower {
     lastReloadSuccessful: true,
     lastSuccessMs: 0,
     problems: [],
+    directory: '',
   };
   readonly #reloads = { success: 0, failure: 0 };
   /** Content hashes: of the configuration in force, and of the content that was last applied, recovered or rejected. */
@@ -106,7 +102,7 @@ class ConfigFollower {
   async start(): Promise<void> {
     const reading = await readDirectory(this.#options.directory);
     // What is given goes first. The directory is then looked at by the first refresh.
-    if (await this.#startFromGiven()) return;
+    if ((await this.#startFromGiven(reading.hash)) || (await this.#startHeld(reading.hash))) return;
     this.#decided = reading.hash;
     const problems = await this.#startFromDirectory(reading, none);
     if (problems.length === 0) return;
@@ -123,17 +119,35 @@ class ConfigFollower {
   }
 
   /** Whether it is in force. As with the directory, a provider whose key cannot be used must not stop it. */
-  async #startFromGiven(): Promise<boolean> {
-    const given = await this.#options.given?.();
-    if (given === undefined) return false;
+  async #startFromGiven(directory: string): Promise<boolean> {
+    const given = await this.#ask(directory, this.#config);
+    return given !== undefined && given !== 'held' && this.#startFrom(given, [none, 'all']);
+  }
+
+  /** Whether the last good copy is in force, because it stays until the directory has its turn. */
+  async #startHeld(directory: string): Promise<boolean> {
+    const copy = this.#options.given === undefined ? undefined : await this.#recall();
+    if (copy === undefined || copy.hash === directory) return false;
+    const loaded = await this.#load({ ...copy, problems: [] }, firstLoadBytes, none);
+    if ((await this.#ask(directory, loaded.config, copy.hash)) !== 'held') return false;
+    return this.#startFrom(heldConfig(copy.hash, copy.files), [none]);
+  }
+
+  async #startFrom(given: GivenConfig, ways: readonly LeavesOut[]): Promise<boolean> {
     this.#given = given;
     let problems: readonly Problem[] = [];
-    for (const leavesOut of [none, 'all'] as const) {
+    for (const leavesOut of ways) {
       problems = await this.#applyGiven(given, firstLoadBytes, leavesOut);
       if (problems.length === 0) break;
     }
     await this.#noteGiven(given, problems);
     return problems.length === 0;
+  }
+
+  /** What stands in place of the directory, for a process with this configuration in force. Content hashes. */
+  async #ask(directory: string, config: AssembledConfig | undefined, hash = this.#active): Promise<Given> {
+    const inForce = config && { revision: revisionOf(hash), hasRollout: config.rollout !== undefined };
+    return this.#options.given?.({ directory: revisionOf(directory), inForce });
   }
 
   /** The problems; none when its configuration is in force. */
@@ -167,7 +181,7 @@ class ConfigFollower {
   async #recall(): Promise<LastGood | undefined> {
     if (this.#options.lastGoodFolder === undefined) return undefined;
     const { lastGood, warning } = await recallLastGood(this.#options.lastGoodFolder, this.#options.directory);
-    if (warning !== undefined) this.#options.report({ kind: 'warning', revision: '', problems: [warning] });
+    if (warning) this.#options.report({ kind: 'warning', revision: '', problems: [warning] });
     return lastGood;
   }
 
@@ -245,9 +259,10 @@ class ConfigFollower {
   }
 
   async #refreshNow(asked: boolean): Promise<void> {
-    const waited = await this.#takeGiven();
     const steady = this.#steadiness.steady();
+    this.#hasNews = false;
     const reading = await readDirectory(this.#options.directory);
+    const waited = await this.#takeGiven(reading.hash);
     // What has waited long enough need not wait until it is steady.
     const atOnce = asked || reading.hash === waited;
     // An explicit reload of rejected content reports the problems again.
@@ -277,9 +292,9 @@ class ConfigFollower {
   }
 
   /** Takes what is given now. When that was taken back: the content hash of the directory that was looked at before. */
-  async #takeGiven(): Promise<string | undefined> {
-    this.#hasNews = false;
-    const given = await this.#options.given?.();
+  async #takeGiven(directory: string): Promise<string | undefined> {
+    const said = await this.#ask(directory, this.#config);
+    const given = said === 'held' ? heldConfig(this.#active) : said;
     const before = this.#given;
     this.#given = given;
     if (given === undefined) return before === undefined ? undefined : this.#endGiven();
@@ -288,7 +303,7 @@ class ConfigFollower {
     const isInForce = this.#active === given.hash;
     const problems = isInForce ? [] : await this.#applyGiven(given, reloadBytes);
     if (isInForce) this.#status.source = given.source;
-    await this.#noteGiven(given, problems);
+    await this.#noteGiven(given, problems, isInForce && given.source === 'rollout');
     return undefined;
   }
 
@@ -300,15 +315,15 @@ class ConfigFollower {
   }
 
   /** The same problems are told once. */
-  async #noteGiven(given: GivenConfig, problems: readonly Problem[]): Promise<void> {
+  async #noteGiven(given: GivenConfig, problems: readonly Problem[], isHeld = false): Promise<void> {
     const before = this.#status.given;
     const status = givenStatus(given, problems);
     this.#status.given = status;
     this.#status.waiting = this.#waitingOf(this.#decided);
     if (problems.length === 0) {
-      this.#report('given');
-      await this.#keep(given);
-    } else if (!isSame(before, status)) {
+      if (!isHeld) this.#report('given');
+      if (given.files.length > 0) await this.#keep(given);
+    } else if (!isSameGiven(before, status)) {
       this.#options.report({ kind: 'given-unusable', revision: status.revision, problems });
     }
   }
@@ -359,6 +374,7 @@ class ConfigFollower {
     const sinceMs = this.#status.rejected?.sinceMs ?? Math.floor(this.#options.nowMs());
     const rejected = isGood ? undefined : { revision: revisionOf(hash), sinceMs };
     const waiting = this.#waitingOf(hash);
+    this.#status.directory = revisionOf(hash);
     Object.assign(this.#status, { lastReloadSuccessful: isGood, problems, rejected, waiting });
   }
 
@@ -379,8 +395,4 @@ class ConfigFollower {
     await this.#refreshing.finished();
     this.#steadiness.end();
   }
-}
-
-function isSame(one: GivenStatus | undefined, other: GivenStatus): boolean {
-  return one?.revision === other.revision && isDeepStrictEqual(one.problems, other.problems);
 }

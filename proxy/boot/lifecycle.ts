@@ -25,6 +25,8 @@ export interface ReadinessParts {
   readonly isOverloaded: boolean;
   readonly isDiskFull: boolean;
   readonly unusableGuardrails: readonly string[];
+  /** Says whether a revision waits in vain; see `ConfigRollouts`. */
+  readonly waitsInVain: (status: FollowStatus) => boolean;
 }
 
 export class Lifecycle {
@@ -89,10 +91,12 @@ export class Lifecycle {
     return this.controlPlaneWatch?.answers() ?? true;
   }
 
-  readiness({ isOverloaded, isDiskFull, unusableGuardrails }: ReadinessParts): Readiness {
+  readiness({ isOverloaded, isDiskFull, unusableGuardrails, waitsInVain }: ReadinessParts): Readiness {
+    const config = this.config();
     return readinessOf({
       phase: this.phase,
-      config: this.config(),
+      config,
+      waitsInVain: config !== undefined && waitsInVain(config),
       state: this.state(),
       isStoreUp: this.store().isUp,
       isFleetLost: this.limitLink?.isLost() === true,

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import type { KeyUses } from '../../plane/access/key-uses.ts';
 import type { ConfigPins } from '../../plane/config-pins.ts';
+import type { ConfigRollouts } from '../../plane/config-rollouts.ts';
 import { type Log, logStateEvent } from '../../plane/log-events.ts';
 import { followState } from '../../store/state/follow-state.ts';
 import { reseededKind } from '../../store/state/merge-states.ts';
@@ -15,6 +16,7 @@ export interface ManagedStateParts extends Pick<FollowStateOptions, 'store'> {
   readonly ownFolder: string;
   readonly publisher: Pick<Publisher, 'documents'>;
   readonly pins: Pick<ConfigPins, 'documents'>;
+  readonly rollouts: Pick<ConfigRollouts, 'documents'>;
   readonly limiter: Pick<Limiter, 'exportAgain'>;
   readonly keyUses: Pick<KeyUses, 'writeAgain'>;
   /** See `createKeyPathWarnings`. */
@@ -24,7 +26,7 @@ export interface ManagedStateParts extends Pick<FollowStateOptions, 'store'> {
 
 /** Resolves with the first state in force: the store's, else the copy's, else an empty one. */
 export function followManagedState(parts: ManagedStateParts): Promise<StateFollower> {
-  const { store, ownFolder, publisher, pins, limiter, keyUses, warnOfKeyPaths, log } = parts;
+  const { store, ownFolder, publisher, pins, rollouts, limiter, keyUses, warnOfKeyPaths, log } = parts;
   let lastReseeded: number | undefined;
   const writeAgain = (): void => {
     limiter.exportAgain();
@@ -39,6 +41,7 @@ export function followManagedState(parts: ManagedStateParts): Promise<StateFollo
       lastReseeded = reseeded;
       publisher.documents(state, origin);
       pins.documents(state.documents);
+      rollouts.documents(state.documents);
       warnOfKeyPaths(state.documents);
     },
     report(event) {

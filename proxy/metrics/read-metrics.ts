@@ -244,6 +244,7 @@ function stateReaders(facts: ReadFacts) {
     configRejected: () => rejectedSince(config()),
     configPinned: () => pinStates(config()),
     configPinEnd: () => pinEnd(pin()),
+    configWaiting: () => flag(config()?.waiting !== undefined),
     configInfo() {
       const { revision, source } = config() ?? {};
       return revision === undefined || source === undefined ? [] : [[{ revision, source }, 1]];

@@ -177,6 +177,15 @@ export const buildMetric = {
 } as const satisfies MetricDefinition;
 
 /** A metric of both planes. */
+export const configWaitingMetric = {
+  name: 'gateway_config_waiting',
+  type: 'gauge',
+  help: '1 while the directory holds a config that is not in force, because of a rollout or a pin.',
+  labelNames: [],
+  acrossWorkers: 'max',
+} as const satisfies MetricDefinition;
+
+/** A metric of both planes. */
 export const configRejectedMetric = {
   name: 'gateway_config_rejected_timestamp_seconds',
   type: 'gauge',

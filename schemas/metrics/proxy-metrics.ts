@@ -7,6 +7,7 @@ import {
   configPinEndMetric,
   configPinnedMetric,
   configRejectedMetric,
+  configWaitingMetric,
   diskRoomMetric,
   logEventsDroppedMetric,
   type MetricDefinition,
@@ -191,6 +192,7 @@ export const proxyMetrics = {
   configRejected: configRejectedMetric,
   configPinned: configPinnedMetric,
   configPinEnd: configPinEndMetric,
+  configWaiting: configWaitingMetric,
   configLastGood: {
     name: 'gateway_config_last_reload_success_timestamp_seconds',
     type: 'gauge',

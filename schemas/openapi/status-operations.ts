@@ -101,6 +101,7 @@ const pinOperations: readonly Operation[] = [
     },
   },
 ];
+const ofRollout = { path: '/admin/config/rollout', tag: 'Status', access: 'operator' } as const;
 
 export const statusOperations: readonly Operation[] = [
   {
@@ -250,5 +251,25 @@ export const statusOperations: readonly Operation[] = [
     access: 'operator',
     summary: 'This description.',
     success: { status: 200, says: 'An OpenAPI document.', schema: 'api-description' },
+  },
+  {
+    ...ofRollout,
+    id: 'getConfigRollout',
+    method: 'get',
+    summary:
+      'The revision of the configuration that is rolled out: its phase, and its figures on each proxy beside the limits.',
+    success: { status: 200, says: 'The rollout.', schema: 'config-rollout' },
+    refusals: { 400: ['invalid_query'] },
+  },
+  {
+    ...ofRollout,
+    id: 'endConfigRollout',
+    method: 'put',
+    summary: 'Ends the rollout of a revision before its time: for all proxies, or for none.',
+    description:
+      'All proxies follow within a second. A revision that was aborted waits until the directory has another one, or until it is finished here.',
+    body: 'config-rollout-write',
+    success: { status: 200, says: 'The rollout after it.', schema: 'config-rollout' },
+    refusals: { 409: ['no_config_rollout', 'config_rollout_not_ready', 'write_conflict'], 503: storedRefusals },
   },
 ];

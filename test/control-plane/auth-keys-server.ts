@@ -90,7 +90,8 @@ export async function startKeyServer(t: Teardown, options: StandOptions = {}): P
 
   const logged: unknown[] = [];
   const failedLogins = createFailedLogins();
-  const facts = { version: '1', config: () => undefined, pin: () => undefined, state: () => undefined };
+  const none = (): undefined => undefined;
+  const facts = { version: '1', config: none, pin: none, rollout: none, state: none };
   const app = createServer({
     logger: {
       error: (...said: unknown[]) => process.stderr.write(`${JSON.stringify(said)}\n`),

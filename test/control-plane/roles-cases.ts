@@ -188,6 +188,9 @@ export const cases: Readonly<Record<string, Case>> = {
   'GET /admin/config/drift': plain('/config/drift'),
   'GET /admin/config/overrides': plain('/config/overrides'),
   'GET /admin/config/patch': plain('/config/patch'),
+  'GET /admin/config/rollout': plain('/config/rollout'),
+  // It has no reason.
+  'PUT /admin/config/rollout': plain('/config/rollout', 'refused', { phase: 'aborted' }),
   'GET /admin/targets': plain('/targets'),
   'GET /admin/config/pin': plain('/config/pin'),
   'PUT /admin/config/pin': plain('/config/pin', 'hidden', { revision: 'previous', reason: 'x', expires_in: '2h' }),

@@ -29,6 +29,7 @@ async function startServer(t: Test, masterKey?: string) {
     metrics: createMetrics({
       budgets: { standings: () => [] },
       version: '1.2.3',
+      rollout: () => undefined,
       config: () => undefined,
       pin: () => undefined,
       state: () => undefined,

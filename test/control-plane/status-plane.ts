@@ -87,6 +87,7 @@ export async function startStatus(t: Test) {
       areRecordsBegunAnew: false,
       diskRoom: () => 1,
       version: '1',
+      rollout: () => undefined,
       config: () => undefined,
       pin: () => undefined,
       state: () => facts.state,

@@ -210,6 +210,7 @@ await test('a config that was rejected here is shown with what is wrong', async 
     lastSuccessMs: start,
     reloads: { success: 0, failure: 1 },
     problems: [problem],
+    directory: 'c2',
     rejected: { revision: 'c2', sinceMs: start - 1_000 },
   };
   await plane.beat('proxy-1');

@@ -82,6 +82,7 @@ await test('the proxy exposes exactly the metrics that are defined for it', asyn
 await test('the control plane exposes exactly the metrics that are defined for it', async (t) => {
   const metrics = createControlPlaneMetrics({
     version: '1.2.3',
+    rollout: () => undefined,
     config: () => undefined,
     pin: () => undefined,
     state: () => undefined,

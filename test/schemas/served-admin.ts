@@ -6,6 +6,7 @@ import { budgetResource, budgetSettingsResource } from '../../control-plane/admi
 import { cache } from '../../control-plane/admin/cache/routes.ts';
 import { configRoutes } from '../../control-plane/admin/config/routes.ts';
 import { configPinResource } from '../../control-plane/admin/config-pin/resource.ts';
+import { configRolloutRoutes } from '../../control-plane/admin/config-rollout/routes.ts';
 import { driftRoutes } from '../../control-plane/admin/drift/routes.ts';
 import { entryRoutes } from '../../control-plane/admin/entry-kinds.ts';
 import { explainRoutes } from '../../control-plane/admin/explain/routes.ts';
@@ -26,6 +27,7 @@ import { virtualModelResource } from '../../control-plane/admin/virtual-models/r
 import { ConfigInForce } from '../../control-plane/config-in-force.ts';
 import { createFleet } from '../../control-plane/fleet.ts';
 import { managedRoutes } from '../../control-plane/managed/routes.ts';
+import { RolloutKeeper } from '../../control-plane/rollout/keep-rollout.ts';
 import { createServer } from '../../control-plane/server.ts';
 import type { AuthKey } from '../../domain/keys/auth-key.ts';
 import { credentialsOf } from '../../domain/keys/credentials.ts';
@@ -148,6 +150,20 @@ export async function startAdmin(t: Test, { keys = [], records }: AdminOptions =
   const sources = { fleet, degradation, desired, config, state: () => state, documents: () => [] };
   const tokenKeys = { states: () => [] };
   await app.register(statusRoute, { parts: { ...sources, engine, room, keyMark, secretProblems, tokenKeys, nowMs } });
+  const rollout = () => undefined;
+  const filesOf = async () => undefined;
+  const quiet = { info: () => undefined, warn: () => undefined };
+  const rolloutParts = {
+    store,
+    fleet,
+    documents: () => [],
+    status: () => undefined,
+    rollout,
+    filesOf,
+    nowMs,
+    log: quiet,
+  };
+  await app.register(configRolloutRoutes, { parts: { keeper: new RolloutKeeper(rolloutParts), fleet } });
   await app.register(managedRoutes(targetResource), { parts: { store, config: empty, fleet, nowMs } });
   const around = { documents: async () => [], rules: () => [], budgetsAt: () => [] };
   const revisions = {

@@ -1,8 +1,6 @@
 // The files of the configuration in force, and the text of one of them as operators may see it.
-import { recallLastGood } from '../../../gitops/follow/last-good.ts';
-import { readDirectory, revisionOf, type SourceFile } from '../../../gitops/read/read.ts';
 import { shownText } from '../../../gitops/read/shown-text.ts';
-import { lastGoodFolder } from '../../../plane/start.ts';
+import { filesInForce } from '../../files-in-force.ts';
 import { invalidQuery } from '../../managed/read-query.ts';
 import type { DifferenceParts } from './differences.ts';
 
@@ -23,16 +21,4 @@ export async function describeFiles(
     ...(files === undefined ? {} : { files: files.map(({ name, bytes }) => ({ file: name, bytes: bytes.length })) }),
     ...(text === undefined ? {} : { text }),
   };
-}
-
-/** Undefined: neither the directory nor the copy of what is in force is of this revision. */
-export async function filesInForce(
-  directory: string,
-  ownFolder: string,
-  revision: string,
-): Promise<readonly SourceFile[] | undefined> {
-  const reading = await readDirectory(directory);
-  if (revisionOf(reading.hash) === revision) return reading.files;
-  const { lastGood } = await recallLastGood(lastGoodFolder(ownFolder), directory);
-  return lastGood !== undefined && revisionOf(lastGood.hash) === revision ? lastGood.files : undefined;
 }

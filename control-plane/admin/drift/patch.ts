@@ -6,8 +6,8 @@ import { checkedPatch } from '../../../gitops/drift/patch/checked-patch.ts';
 import type { MayShow } from '../../../gitops/drift/patch/patch.ts';
 import type { SourceFile } from '../../../gitops/read/read.ts';
 import { shownText } from '../../../gitops/read/shown-text.ts';
+import { filesInForce } from '../../files-in-force.ts';
 import type { DifferenceParts } from '../config/differences.ts';
-import { filesInForce } from '../config/files.ts';
 
 export interface PatchParts {
   readonly differences: Pick<DifferenceParts, 'settings' | 'ownFolder' | 'status'>;

@@ -22,6 +22,7 @@ const own = (instance: string | undefined, directory: string, inForce?: string, 
 
 const cases: readonly [says: string, RolloutState | undefined, Taker, ReturnType<typeof takingOf>][] = [
   ['without a rollout anywhere the directory counts', undefined, own('p1', 'b', 'a', false), 'directory'],
+  ['what is in force does not wait', undefined, own('p1', 'a', 'a'), 'directory'],
   ['so it does at the first start', undefined, own('p1', 'b'), 'directory'],
   ['a new revision waits before the control plane has begun', undefined, own('p1', 'b', 'a'), 'hold'],
   ['also where the last one that was rolled out had none', open, own('p1', 'c', 'b'), 'hold'],

@@ -1,16 +1,21 @@
-// All routes under /admin/config: what is in force, what differs in git and on disk, and what is pinned.
+// All routes under /admin/config: what is in force, what differs in git and on disk, what is pinned, and what is rolled out.
 import type { FastifyPluginAsync } from 'fastify';
 import type { RevisionStore } from '../../../../store/records/kept-revisions.ts';
+import { filesInForce } from '../../../files-in-force.ts';
 import { managedRoutes } from '../../../managed/routes.ts';
 import { pinnableRevisions } from '../../config-pin/kept-revisions.ts';
 import type { PinParts } from '../../config-pin/resource.ts';
 import { configPinResource } from '../../config-pin/resource.ts';
+import { type ConfigRolloutParts, configRolloutRoutes } from '../../config-rollout/routes.ts';
 import type { DriftParts } from '../../drift/describe.ts';
 import { driftRoutes } from '../../drift/routes.ts';
-import { filesInForce } from '../files.ts';
 import { type ConfigRouteParts, configRoutes } from '../routes.ts';
 
-export interface AllConfigParts extends DriftParts, PinParts, Pick<ConfigRouteParts, 'differences' | 'secrets'> {
+export interface AllConfigParts
+  extends DriftParts,
+    PinParts,
+    Pick<ConfigRolloutParts, 'keeper'>,
+    Pick<ConfigRouteParts, 'differences' | 'secrets'> {
   readonly config: DriftParts['config'] & ReturnType<ConfigRouteParts['inForce']>;
   readonly fleet: PinParts['fleet'];
   readonly status: PinParts['status'];
@@ -27,4 +32,5 @@ export const allConfigRoutes: FastifyPluginAsync<{ parts: AllConfigParts }> = as
     return filesInForce(settings.configDirectory, ownFolder, revision);
   });
   await app.register(managedRoutes(configPinResource(revisions)), { parts });
+  await app.register(configRolloutRoutes, { parts });
 };
