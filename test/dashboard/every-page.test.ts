@@ -15,7 +15,8 @@ const pages = [
   ['/playground', 'Nothing was asked yet.', 'subtree'],
   ['/requests?view=requests', '/team-b/app', 'subtree'],
   ['/usage?by=user_path', '/team-b/app', 'subtree'],
-  ['/keys', 'Key of B', 'subtree'],
+  // Of a key of the configuration, whose uses are noted nowhere.
+  ['/keys', 'not noted', 'subtree'],
   ['/models', 'chat', 'whole'],
   ['/config', 'The directory holds what is in force.', 'whole'],
   ['/guardrails', 'mask-personal-data', 'whole'],
@@ -25,6 +26,7 @@ const pages = [
 const upstream = await startFakeUpstream({ t: suite });
 const teams = ['/team-a', '/team-b'];
 const declared = {
+  keys: [{ name: 'ci', hash: `sha256:${'0'.repeat(64)}`, user_path: '/team-b' }],
   rate_limits: { user_paths: teams.map((path) => ({ path, limits: [{ period: 'day', max_requests: 100 }] })) },
   budgets: { user_paths: teams.map((path) => ({ path, limits: [{ period: 'monthly', amount: 25 }] })) },
   aliases: [{ source: 'chat', target: `fake/${upstream.models[0]}` }],

@@ -7,7 +7,7 @@ import type { Column } from '../../parts/table.ts';
 import { Countdown, TimeText } from '../../parts/time-text.ts';
 import { linkTo } from '../../router.ts';
 import { localHourSpan, parseTime } from '../../time.ts';
-import { type Key, standingOf } from './key.ts';
+import { type Key, lastUseOf, standingOf } from './key.ts';
 
 /** The actions on a key. */
 export type KeyAction = 'edit' | 'rotate' | 'deactivate' | 'delete';
@@ -97,13 +97,15 @@ function State({ of }: OfKey): View {
 }
 
 /** Uses are noted by the hour. */
-function LastUse({ of: { last_used_at, created_at, created_by, stale } }: OfKey): View {
+function LastUse({ of: key }: OfKey): View {
+  const { created_at, created_by } = key;
+  const lastUse = lastUseOf(key);
   const by = created_by === 'master_key' ? 'the master key' : created_by;
   return html`<div class="cell">
     ${
-      last_used_at === undefined
-        ? html`<span class="quiet">${stale ? 'not known now' : 'never'}</span>`
-        : html`<time dateTime=${last_used_at} title="In this hour: uses are noted by the hour">${localHourSpan(parseTime(last_used_at))}</time>`
+      typeof lastUse === 'string'
+        ? html`<span class="quiet">${lastUse}</span>`
+        : html`<time dateTime=${lastUse.at} title="In this hour: uses are noted by the hour">${localHourSpan(parseTime(lastUse.at))}</time>`
     }
     ${created_at !== undefined && html`<span class="quiet small" title=${`Created by ${by}`}>created <${TimeText} at=${created_at} /></span>`}
   </div>`;

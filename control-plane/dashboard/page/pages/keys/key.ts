@@ -45,6 +45,13 @@ export function standingOf({ active, enabled }: Key): Standing {
 
 const soonMs = 7 * 86_400_000;
 
+/** When it was used last, or why that is not said: uses of keys of the configuration are noted nowhere. */
+export function lastUseOf({ last_used_at, source, stale }: Key): { readonly at: string } | string {
+  if (last_used_at !== undefined) return { at: last_used_at };
+  if (source === 'config') return 'not noted';
+  return stale ? 'not known now' : 'never';
+}
+
 /** Whether it is active and ends within a week. */
 export function endsSoon({ active, expires_at }: Key, nowMs: number): boolean {
   return active && expires_at !== undefined && parseTime(expires_at) - nowMs < soonMs;
@@ -56,7 +63,7 @@ export function filterOf(query: URLSearchParams, nowMs: number): (key: Key) => b
   const sought = words.trim().toLowerCase();
   const isIn = (key: Key): boolean => {
     if (state === 'soon') return endsSoon(key, nowMs);
-    if (state === 'unused') return key.active && key.last_used_at === undefined;
+    if (state === 'unused') return key.active && lastUseOf(key) === 'never';
     if (state === 'dashboard') return key.active && key.dashboard_access;
     return state === '' || standingOf(key) === state;
   };
