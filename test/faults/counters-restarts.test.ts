@@ -28,7 +28,7 @@ import { waitFor } from '../support/wait-for.ts';
 
 const upstream = await startFakeUpstream({ t: suite });
 // Some of it is waiting for windows and intervals.
-suite.setTimeout(110_000);
+suite.setTimeout(240_000);
 suite.beforeEach(() => upstream.behave({ kind: 'openai' }));
 
 /** Printed, so that a failure can be run again. */
