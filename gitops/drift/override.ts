@@ -1,6 +1,6 @@
 // What an operator has set outside git and holds now, and the entry of the configuration that would say the same.
 
-export const overrideKinds = ['rule', 'budget', 'budget_windows', 'alias', 'guardrail', 'key', 'drain'] as const;
+export const overrideKinds = ['rule', 'budget', 'budget_windows', 'alias', 'guardrail', 'key', 'drain', 'pin'] as const;
 export type OverrideKind = (typeof overrideKinds)[number];
 
 /** How sentences name one of a kind, and several. */
@@ -12,6 +12,7 @@ export const overrideNouns: Readonly<Record<OverrideKind, readonly [one: string,
   guardrail: ['guardrail', 'guardrails'],
   key: ['issued key', 'issued keys'],
   drain: ['drained target', 'drained targets'],
+  pin: ['pinned revision', 'pinned revisions'],
 };
 
 /** The lists of limits and budgets, and the member that names the subject in each. */

@@ -125,7 +125,7 @@ export const parameters = {
     name: 'kind',
     in: 'query',
     description: 'Only this kind; absent: all.',
-    schema: { enum: ['rule', 'budget', 'budget_windows', 'alias', 'guardrail', 'key', 'drain'] },
+    schema: { enum: ['rule', 'budget', 'budget_windows', 'alias', 'guardrail', 'key', 'drain', 'pin'] },
     example: 'rule',
   },
   OverrideId: {

@@ -200,10 +200,11 @@ await test('what has ended is left out; what the configuration cannot say is a c
       webhook: { url: 'https://hooks.test/T0/secret-path', timeout_ms: 2_000, fail: 'open' },
     }),
     { kind: 'target_drain', id: 'demo', body: { provider: 'demo', ...authored, ...later } },
+    { kind: 'config_pin', id: 'config', body: { revision: '9f86d081884c', files: '', ...authored, ...later } },
     alias('lost', { targets: [{ model: 'nowhere/x', weight: 1 }] }),
     issued('gone', { expiresAtMs: nowMs - 1 }),
   ];
-  const { text } = exported(sets.slice(0, 6));
+  const { text } = exported(sets.slice(0, 7));
   t.same(parse(text), {
     rate_limits: { user_paths: [{ path: '/until', limits: [{ period: 'minute', max_requests: 5 }] }] },
   });
@@ -214,6 +215,7 @@ await test('what has ended is left out; what the configuration cannot say is a c
   );
   t.match(text, /# - guardrail hook: the address of its webhook may hold a secret/);
   t.match(text, /# - drained target demo: a drain has an end/);
+  t.match(text, /# - pinned revision 9f86d081884c: a pin has an end; .*; ends on 2026-06-01T13/);
   t.notMatch(text, /secret-path|ended/);
   t.match(exported(sets).text, /# - virtual model lost: the configuration would refuse it/);
   t.end();

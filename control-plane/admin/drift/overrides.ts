@@ -2,10 +2,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Budget, budgetTitle } from '../../../domain/budgets/budget.ts';
 import { anchorNames } from '../../../domain/budgets/budget-settings.ts';
-import { budgetSettings, managedKeys, manualGuardrails, targetDrains } from '../../../domain/documents/kinds.ts';
+import {
+  budgetSettings,
+  configPins,
+  managedKeys,
+  manualGuardrails,
+  targetDrains,
+} from '../../../domain/documents/kinds.ts';
 import { mergeGuardrails } from '../../../domain/guardrails/merge-guardrails.ts';
 import { type AuthKey, isActive } from '../../../domain/keys/auth-key.ts';
-import type { Authorship } from '../../../domain/rules/authorship.ts';
+import { type Authorship, expiryMs } from '../../../domain/rules/authorship.ts';
 import type { MergedRule } from '../../../domain/rules/merge.ts';
 import { type Rule, ruleTitle } from '../../../domain/rules/rule.ts';
 import { standingDrains, targetName } from '../../../domain/targets/target-drain.ts';
@@ -40,7 +46,13 @@ export interface OverrideParts {
 
 /** Everything but issued keys. In no order. */
 export function overridesOf(parts: OverrideParts, state: KnownState): Override[] {
-  return [...ofRules(parts, state), ...ofBudgets(parts, state), ...ofEntries(parts, state), ...ofDrains(parts, state)];
+  return [
+    ...ofRules(parts, state),
+    ...ofBudgets(parts, state),
+    ...ofEntries(parts, state),
+    ...ofDrains(parts, state),
+    ...ofPins(parts, state),
+  ];
 }
 
 /** The issued keys that are let in and that the configuration does not declare. */
@@ -169,6 +181,21 @@ function ofDrains({ nowMs }: OverrideParts, state: KnownState): Override[] {
       declaredAt: undefined,
       isSame: false,
       entrance: { kept_out: 'a drain has an end; the configuration has none' },
+    }),
+  );
+}
+
+function ofPins({ nowMs }: OverrideParts, state: KnownState): Override[] {
+  const now = nowMs();
+  const pins = storedKind(configPins, state)
+    .values()
+    .filter((pin) => expiryMs(pin) > now);
+  return pins.flatMap((pin) =>
+    override('pin', [pin.key, pin.revision], {
+      manual: pin,
+      declaredAt: undefined,
+      isSame: false,
+      entrance: { kept_out: 'a pin has an end; revert the change in git, and unpin' },
     }),
   );
 }

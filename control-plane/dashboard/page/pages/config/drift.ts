@@ -12,7 +12,7 @@ import { type Column, Table } from '../../parts/table.ts';
 import { TimeText } from '../../parts/time-text.ts';
 import { parseTime } from '../../time.ts';
 
-type Kind = 'rule' | 'budget' | 'budget_windows' | 'alias' | 'guardrail' | 'key' | 'drain';
+type Kind = 'rule' | 'budget' | 'budget_windows' | 'alias' | 'guardrail' | 'key' | 'drain' | 'pin';
 
 interface Override {
   readonly kind: Kind;
@@ -66,6 +66,7 @@ const nouns: Readonly<Record<Kind, string>> = {
   guardrail: 'Guardrail',
   key: 'Issued key',
   drain: 'Drained target',
+  pin: 'Pinned revision',
 };
 
 /** What is put into git: one, or everything. */
