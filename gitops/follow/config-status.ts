@@ -1,6 +1,7 @@
 // The events and the status of the configuration that a process follows.
 import type { ConfigChange } from '../diff/config-change.ts';
 import type { Problem } from '../read/problem.ts';
+import type { SourceFile } from '../read/read.ts';
 import type { GivenSource, GivenStatus } from './given-config.ts';
 import type { SecretAge } from './secret-texts.ts';
 
@@ -34,6 +35,8 @@ export interface ConfigEvent {
   problems: readonly Problem[];
   /** With `applied` and `given`: the differences from the configuration that was in force before; absent when there are none. */
   changes?: readonly ConfigChange[];
+  /** With what was put in force or rejected: all files of it, unexpanded; absent where some could not be read. */
+  files?: readonly SourceFile[] | undefined;
 }
 
 export interface RejectedContent {

@@ -10,7 +10,7 @@ import type { ConfigChange } from '../diff/config-change.ts';
 import { diffConfigs } from '../diff/diff.ts';
 import { warnOfMisnamed } from '../read/beside.ts';
 import { type Problem, problemOfFile, sortProblems } from '../read/problem.ts';
-import { type Reading, readDirectory, revisionOf } from '../read/read.ts';
+import { type Reading, readDirectory, revisionOf, wholeOf } from '../read/read.ts';
 import { ConfigRejected } from './config-rejected.ts';
 import type { ConfigEvent, FollowStatus } from './config-status.ts';
 import { defaultSettings, type FollowOptions, type FollowSettings, mostCompared } from './follow-options.ts';
@@ -108,7 +108,7 @@ class ConfigFollower {
     if (problems.length === 0) return;
     if (problems.some(({ fatal }) => fatal === true)) throw new ConfigRejected(problems);
     const copy = await this.#recall();
-    const rejected = { hash: reading.hash, problems };
+    const rejected = { hash: reading.hash, problems, files: wholeOf(reading) };
     const ofCopy = copy === undefined ? [] : await this.#startFromCopy(copy, rejected, none);
     if (copy !== undefined && ofCopy.length === 0) return;
     // A provider whose key cannot be used, or whose variables are not set, must not stop a start.
@@ -157,7 +157,7 @@ class ConfigFollower {
     if (problems.length > 0) return problems;
     this.#note(reading.hash, []);
     this.#status.lastSuccessMs = this.#options.nowMs();
-    this.#report('applied');
+    this.#report('applied', [], reading.files);
     await this.#keep(reading);
     return problems;
   }
@@ -165,16 +165,17 @@ class ConfigFollower {
   /** As `#startFromDirectory`. `rejected`: the content of the directory. */
   async #startFromCopy(
     copy: LastGood,
-    { hash, problems }: { readonly hash: string; readonly problems: readonly Problem[] },
+    rejected: Pick<ConfigEvent, 'problems' | 'files'> & { readonly hash: string },
     leavesOut: LeavesOut,
   ): Promise<readonly Problem[]> {
     const loaded = await this.#load({ ...copy, problems: [] }, firstLoadBytes, leavesOut);
     const unusable = loaded.problems.length > 0 ? loaded.problems : this.#tryApply(loaded, copy.hash);
     if (unusable.length > 0) return unusable;
+    const { hash, problems, files } = rejected;
     this.#note(hash, problems);
     this.#status.source = 'last-good';
-    this.#options.report({ kind: 'rejected', revision: revisionOf(hash), problems });
-    this.#report('last-good-used', problems);
+    this.#options.report({ kind: 'rejected', revision: revisionOf(hash), problems, files });
+    this.#report('last-good-used', problems, copy.files);
     return [];
   }
 
@@ -283,11 +284,11 @@ class ConfigFollower {
     this.#decided = reading.hash;
     if (isFine && this.#given !== undefined) return this.#hold(reading.hash);
     const problems = isFine ? this.#tryApply(loaded, reading.hash) : loaded.problems;
-    if (problems.length > 0) return this.#reject(reading.hash, problems);
+    if (problems.length > 0) return this.#reject(reading, problems);
     this.#note(reading.hash, []);
     this.#reloads.success += 1;
     this.#status.lastSuccessMs = this.#options.nowMs();
-    this.#report('applied');
+    this.#report('applied', [], reading.files);
     await this.#keep(reading);
   }
 
@@ -321,10 +322,10 @@ class ConfigFollower {
     this.#status.given = status;
     this.#status.waiting = this.#waitingOf(this.#decided);
     if (problems.length === 0) {
-      if (!isHeld) this.#report('given');
+      if (!isHeld) this.#report('given', [], given.files);
       if (given.files.length > 0) await this.#keep(given);
     } else if (!isSameGiven(before, status)) {
-      this.#options.report({ kind: 'given-unusable', revision: status.revision, problems });
+      this.#options.report({ kind: 'given-unusable', revision: status.revision, problems, files: given.files });
     }
   }
 
@@ -350,10 +351,10 @@ class ConfigFollower {
     this.#options.report({ kind: 'waiting', revision: revisionOf(hash), problems: [] });
   }
 
-  #reject(hash: string, problems: readonly Problem[]): void {
+  #reject(reading: Reading, problems: readonly Problem[]): void {
     this.#reloads.failure += 1;
-    this.#note(hash, problems);
-    this.#options.report({ kind: 'rejected', revision: revisionOf(hash), problems });
+    this.#note(reading.hash, problems);
+    this.#options.report({ kind: 'rejected', revision: revisionOf(reading.hash), problems, files: wholeOf(reading) });
   }
 
   #recover(hash: string): void {
@@ -379,9 +380,10 @@ class ConfigFollower {
   }
 
   /** Reports an event about the configuration in force. */
-  #report(kind: ConfigEvent['kind'], problems: readonly Problem[] = []): void {
+  #report(kind: ConfigEvent['kind'], problems: readonly Problem[] = [], files?: ConfigEvent['files']): void {
     const changes = kind === 'applied' || kind === 'given' ? this.#changes : [];
-    this.#options.report({ kind, revision: this.#status.revision, problems, ...(changes.length > 0 && { changes }) });
+    const { revision } = this.#status;
+    this.#options.report({ kind, revision, problems, files, ...(changes.length > 0 && { changes }) });
   }
 
   #endWait(): void {

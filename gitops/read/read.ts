@@ -151,3 +151,8 @@ function explainDirectory(error: unknown): string {
 function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
 }
+
+/** All files of a directory; undefined where some could not be read. */
+export function wholeOf({ files, problems }: Reading): SourceFile[] | undefined {
+  return problems.length === 0 ? files : undefined;
+}
