@@ -18,6 +18,8 @@ export interface Environment extends PlaneSettings {
   readonly adoptsUnsigned: boolean;
   /** PostgreSQL for records; undefined: a file in the data directory. */
   readonly databaseUrl: string | undefined;
+  /** The commit that the configuration is of, as a pipeline says it; undefined: git may know it. */
+  readonly configCommit: string | undefined;
   /** All variables, because some declare rules. */
   readonly variables: Variables;
 }
@@ -47,12 +49,16 @@ export function readDataPlaces(variables: Variables = process.env): DataPlaces {
 export function readEnvironment(variables: Variables = process.env): EnvironmentReading<Environment> {
   const reader = readVariables(variables);
   const { host, port } = adminAddress(reader);
+  const configCommit = reader.text('GATEWAY_CONFIG_COMMIT', '');
+  if (!/^[A-Za-z0-9._/+-]{0,64}$/.test(configCommit))
+    reader.problems.push('GATEWAY_CONFIG_COMMIT must be a commit: up to 64 letters, digits, dots, slashes, hyphens');
   const environment = {
     ...reader.planeSettings(host),
     host,
     port,
     adoptsUnsigned: reader.flag('GATEWAY_ADOPT_UNSIGNED', false),
     databaseUrl: databaseUrl(reader),
+    configCommit: configCommit === '' ? undefined : configCommit,
     variables,
   };
   return environmentReading(environment, reader);

@@ -56,7 +56,6 @@ export const errors = {
   too_many_budgets: bad('There are {count} budgets {where} already; at most {limit} are allowed.', 409),
   budget_config_owned: bad('This budget is declared in {place}. Remove it there, or override it with a PUT.', 409),
   budget_not_found: missing('There is no such budget.'),
-  config_revision_not_found: missing('{what}. GET /admin/status says which revision is in force.'),
   config_pin_not_found: missing('No revision of the configuration is pinned.'),
   config_too_large_to_pin: bad(
     'The files of the revision {revision} take {bytes} bytes when they are packed, and a pin may have {limit}. Nothing was changed; revert them in their directory.',
@@ -76,6 +75,7 @@ export const errors = {
     'A template (per_child) needs the entitlement quota_templates (GATEWAY_ENTITLEMENTS). Nothing was stored.',
   ),
   rate_limit_not_found: missing('There is no such rate limit.'),
+  config_revision_not_found: missing('{what}. GET /admin/config/revisions lists those that are kept.'),
   precondition_failed: bad('The resource has changed since; its entity tag is {current} now. Read it again.', 412),
   write_conflict: bad('Other requests kept changing the same data. Nothing was changed; try again.', 409),
   store_unavailable: unstored('The {store} cannot be used ({reason}){consequence}.'),

@@ -76,6 +76,7 @@ import { type Readiness, readinessOf } from './readiness.ts';
 import { keepRecords } from './records/keep-records.ts';
 import { warnOfNewFile } from './records/new-file.ts';
 import { createReloadRecords } from './records/reload-record.ts';
+import { openRevisions } from './revisions/open-revisions.ts';
 import { openRollout } from './rollout/open-rollout.ts';
 import { createServer } from './server.ts';
 import { guardDocuments } from './store/documents.ts';
@@ -173,9 +174,10 @@ const reloads = createReloadRecords(await lastRevision({ settings: environment, 
   instance: identity.instance,
   nowMs,
 });
+const revisions = openRevisions({ store: records.store, settings: recordSettings, config, managed, fleet, nowMs, log });
 follower = await followConfigOrExit(identity, {
   settings: environment,
-  hear: (event) => reloads.note(event),
+  hear: (event) => void [reloads, revisions].map((each) => each.note(event)),
   variables: 'keep',
   given: async (asked) => (await pins.given()) ?? rollout.given(asked),
   ownFolder,
@@ -207,6 +209,7 @@ const metrics = createMetrics({
   fleet,
   failedLogins,
   records: records.status,
+  revisions: () => revisions.status(),
   room: records.room,
   areRecordsBegunAnew,
   diskRoom: () => diskRoom(dataDirectory).freeBytes,
@@ -303,6 +306,7 @@ await app.register(allConfigRoutes, {
     desired,
     status: configStatus,
     differences: { settings: environment, ownFolder, status: configStatus, nowMs },
+    revisions,
     secrets: () => secretsOf(access),
     records: records.store,
     keeper,
@@ -380,6 +384,7 @@ stopOnSignals({
   },
   async close() {
     await follower?.close();
+    await revisions.close();
     await signOfLife.close();
     await Promise.all([keptKeyUses.close(), records.close()]);
     stateFollower.end();

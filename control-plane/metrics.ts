@@ -27,6 +27,7 @@ import type { BudgetWatch } from './budgets/watch.ts';
 import type { Fleet } from './fleet.ts';
 import type { DrainStatus } from './records/drain-journal.ts';
 import type { RoomStatus } from './records/keep-within.ts';
+import type { KeeperStatus } from './revisions/keep-revisions.ts';
 import { type RolloutReading, rolloutReaders } from './rollout/rollout-metrics.ts';
 
 export interface Metrics {
@@ -50,6 +51,7 @@ export interface ObservedFacts {
   readonly fleet: Pick<Fleet, 'proxies' | 'lagSeconds'>;
   readonly failedLogins: Pick<FailedLogins, 'counts'>;
   readonly records: () => DrainStatus;
+  readonly revisions: () => KeeperStatus;
   /** See `KeptRecords`. */
   readonly room: () => RoomStatus | undefined;
   /** See `warnOfNewFile`. */
@@ -107,7 +109,7 @@ function planeReaders(facts: ObservedFacts) {
 }
 
 /** The outcomes of records, and the room that they take and have. */
-function recordReaders({ records, room, areRecordsBegunAnew, diskRoom }: ObservedFacts) {
+function recordReaders({ records, revisions, room, areRecordsBegunAnew, diskRoom }: ObservedFacts) {
   return {
     diskRoom,
     recordsBegunAnew: () => flag(areRecordsBegunAnew),
@@ -115,6 +117,10 @@ function recordReaders({ records, room, areRecordsBegunAnew, diskRoom }: Observe
     recordsTaken() {
       const { storedRecords: stored, lostRecords: lost } = records();
       return byLabel('outcome', { stored, lost });
+    },
+    revisionsTaken() {
+      const { kept, lost } = revisions();
+      return byLabel('outcome', { kept, lost });
     },
     recordBytes() {
       const { usedBytes: used, mostBytes: most } = room() ?? {};

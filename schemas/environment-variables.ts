@@ -52,6 +52,11 @@ export const environmentVariables: readonly EnvironmentVariable[] = [
     says: 'The directory of YAML files. `npm start` falls back to `examples/quickstart/config`.',
   },
   {
+    name: 'GATEWAY_CONFIG_COMMIT',
+    readBy: 'control plane',
+    says: 'The git commit that the directory holds, for the list of revisions, where it comes without its `.git`: in an image or a ConfigMap. Absent: it is read from the `.git` of the directory. It is said once, so it fits a directory that changes only with the process.',
+  },
+  {
     name: 'GATEWAY_DATA',
     readBy: both,
     default: './data',

@@ -2,7 +2,7 @@
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import type { RevisionFile } from '../../domain/records/config-revision.ts';
-import { hashOf, type SourceFile } from '../../gitops/read/read.ts';
+import { hashOf, revisionOf, type SourceFile } from '../../gitops/read/read.ts';
 import type { PackedFile, RevisionStore } from '../../store/records/kept-revisions.ts';
 
 /** Bytes of files, before they are packed, of one question to the store. */
@@ -18,6 +18,12 @@ export async function describeFiles(files: readonly SourceFile[]): Promise<Revis
     described.push({ name, hash: Buffer.from(digest).toString('hex'), bytes: bytes.length });
   }
   return described;
+}
+
+/** Names a content by what is said of its files, so that their bytes are hashed once, and not in the thread that answers. In hex. */
+export async function contentHash(files: readonly RevisionFile[]): Promise<string> {
+  const text = JSON.stringify(files.map(({ name, hash }) => [name, hash]));
+  return Buffer.from(await crypto.subtle.digest('SHA-256', Buffer.from(text))).toString('hex');
 }
 
 export async function packFile(hash: string, bytes: Uint8Array): Promise<PackedFile> {
@@ -54,7 +60,7 @@ export async function filesOf(
   const files = found.files.map(({ name, hash }) => ({ name, path: name, bytes: bytes.get(hash) ?? new Uint8Array() }));
   // The order of `readDirectory`, which is not that of a database.
   files.sort((one, other) => (one.name < other.name ? -1 : 1));
-  if (hashOf(files, []) !== found.hash) throw new Error(`the kept files of revision ${revision} are damaged`);
+  if (revisionOf(hashOf(files, [])) !== revision) throw new Error(`the kept files of revision ${revision} are damaged`);
   return files;
 }
 

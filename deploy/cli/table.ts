@@ -12,6 +12,7 @@ import { keys, keysHelp, keysUsage } from './keys.ts';
 import { pin, pinHelp, pinUsage, unpin, unpinHelp, unpinUsage } from './pin.ts';
 import { plan, planHelp, planUsage } from './plan.ts';
 import { top } from './programs.ts';
+import { revisions, revisionsHelp, revisionsUsage } from './revisions.ts';
 import { testOf, testOfHelp, testOfUsage } from './test-of.ts';
 
 export const commands: readonly Command[] = [
@@ -148,6 +149,14 @@ DIR. It is model-gateway check with --diff, and has its options and exit codes; 
     words: ['--json', '--url'],
     help: unpinHelp,
     run: unpin,
+  },
+  {
+    name: 'revisions',
+    usage: revisionsUsage,
+    summary: 'revisions of the configuration: who has which, and what differs between two',
+    words: ['list', 'show', 'diff', '--json', '--url'],
+    help: revisionsHelp,
+    run: revisions,
   },
   {
     name: 'backup',

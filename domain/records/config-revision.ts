@@ -25,15 +25,15 @@ export interface RevisionFacts extends Partial<ConfigCommit> {
   /** Why it was rejected: the first sentences. */
   readonly problems?: readonly string[];
   readonly problem_count?: number;
-  /** Why there are no files: they are too large, or could not be read. */
-  readonly without_files?: 'too_large' | 'unreadable';
+  /** Why there are no files: they are too large, could not be read, or a secret seems to be written out in them. */
+  readonly without_files?: 'too_large' | 'unreadable' | 'may_hold_secret';
 }
 
 /** One moment at which a content was put in force, or rejected: a content that comes again is another entry. */
 export interface RevisionEntry {
-  /** The first twelve hex digits of `hash`. */
+  /** As logs and heartbeats name it. */
   readonly revision: string;
-  /** SHA-256 over names and bytes of the files, in hex. */
+  /** SHA-256 over the names of the files and their hashes, in hex; the revision itself where there are no files. */
   readonly hash: string;
   /** Unix milliseconds. */
   readonly at_ms: number;

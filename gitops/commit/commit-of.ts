@@ -58,5 +58,5 @@ function decoded(bytes: Buffer, encoding: string): string {
 /** Without characters that steer a terminal or turn the direction of a text. */
 function cleaned(text: string): string {
   const plain = text.replace(/[\s\p{Cc}\p{Cf}\p{Co}\p{Cs}]+/gu, ' ').trim();
-  return withoutKeys([...plain].slice(0, longest).join(''));
+  return withoutKeys(Array.from(plain).slice(0, longest).join(''));
 }

@@ -59,6 +59,12 @@ export const controlPlaneMetrics = {
     help: 'Records taken from the journal by outcome: stored (once each), or lost (lines that are no records, and records that cannot be stored).',
     labelNames: ['outcome'],
   },
+  revisionsTaken: {
+    name: 'gateway_config_revisions_total',
+    type: 'counter',
+    help: 'Revisions of the configuration that were put in force or rejected, by outcome: kept in the record store, or lost because it did not take them for too long.',
+    labelNames: ['outcome'],
+  },
   recordBytes: {
     name: 'gateway_record_store_bytes',
     type: 'gauge',

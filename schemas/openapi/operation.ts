@@ -135,6 +135,28 @@ export const parameters = {
     schema: { type: 'string' },
     example: 'user_path 60 /team-a',
   },
+  ConfigRevision: {
+    in: 'path',
+    name: 'id',
+    required: true,
+    description: 'A revision, as the list of revisions names it.',
+    schema: { type: 'string', minLength: 1 },
+    example: '9f86d081884c',
+  },
+  ConfigRevisionFile: {
+    in: 'query',
+    name: 'file',
+    description: 'The file whose text is wanted, as `files` names it.',
+    schema: { type: 'string', minLength: 1 },
+    example: 'limits.yaml',
+  },
+  ConfigRevisionAgainst: {
+    in: 'query',
+    name: 'against',
+    description: 'The revision that it is compared with; default: the one that was in force before it.',
+    schema: { type: 'string', minLength: 1 },
+    example: '5b0c8e21d7f3',
+  },
   ConfigFile: {
     name: 'file',
     in: 'query',

@@ -103,6 +103,43 @@ const pinOperations: readonly Operation[] = [
 ];
 const ofRollout = { path: '/admin/config/rollout', tag: 'Status', access: 'operator' } as const;
 
+const ofRevisions = { method: 'get', tag: 'Status', access: 'operator' } as const;
+const unstoredRecords = { 400: ['invalid_query'], 503: ['store_unavailable'] } as const;
+const revisionRefusals = { ...unstoredRecords, 404: ['config_revision_not_found'] } as const;
+
+/** The kept revisions of the configuration. */
+const revisionOperations: readonly Operation[] = [
+  {
+    ...ofRevisions,
+    id: 'listConfigRevisions',
+    path: '/admin/config/revisions',
+    summary: 'The last fifty revisions of the configuration, each with its commit and the verdict of each proxy.',
+    description: 'What was put in force, and what was rejected, the newest first.',
+    success: { status: 200, says: 'The revisions.', schema: 'config-revisions' },
+    refusals: unstoredRecords,
+  },
+  {
+    ...ofRevisions,
+    id: 'getConfigRevision',
+    path: '/admin/config/revisions/{id}',
+    parameters: ['ConfigRevision', 'ConfigRevisionFile'],
+    summary: 'One revision: each time that it came, its files, and the text of one of them.',
+    description: 'Comments and values that may be a secret are left out; references to variables stay.',
+    success: { status: 200, says: 'The revision.', schema: 'config-revision' },
+    refusals: revisionRefusals,
+  },
+  {
+    ...ofRevisions,
+    id: 'getConfigRevisionChanges',
+    path: '/admin/config/revisions/{id}/changes',
+    parameters: ['ConfigRevision', 'ConfigRevisionAgainst'],
+    summary: 'What differs between two revisions, entry by entry and value by value.',
+    description: 'No value that may be a secret is shown.',
+    success: { status: 200, says: 'The differences.', schema: 'config-revision-changes' },
+    refusals: revisionRefusals,
+  },
+];
+
 export const statusOperations: readonly Operation[] = [
   {
     id: 'getConfig',
@@ -164,6 +201,7 @@ export const statusOperations: readonly Operation[] = [
     success: { status: 200, says: 'The overrides.', schema: 'overrides', headers: ['x-gateway-stale'] },
     refusals: { 400: ['invalid_query'], 503: ['store_unavailable'] },
   },
+  ...revisionOperations,
   {
     id: 'getConfigPatch',
     method: 'get',

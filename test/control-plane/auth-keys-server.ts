@@ -105,6 +105,7 @@ export async function startKeyServer(t: Teardown, options: StandOptions = {}): P
       failedLogins,
       output: { droppedEvents: 0 },
       fleet: { proxies: () => [], lagSeconds: () => 0 },
+      revisions: () => ({ kept: 0, lost: 0 }),
       records: () => ({ storedRecords: 0, lostRecords: 0, trouble: undefined }),
       room: () => undefined,
       areRecordsBegunAnew: false,

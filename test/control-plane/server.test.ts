@@ -36,6 +36,7 @@ async function startServer(t: Test, masterKey?: string) {
       secretProblems: () => [],
       handshakes: () => undefined,
       fleet: { proxies: () => [], lagSeconds: () => 0 },
+      revisions: () => ({ kept: 0, lost: 0 }),
       records: () => ({ storedRecords: 0, lostRecords: 0, trouble: undefined }),
       room: () => undefined,
       areRecordsBegunAnew: false,

@@ -82,6 +82,7 @@ export async function startStatus(t: Test) {
     logger: { error: (...said: unknown[]) => void logged.push(said), info: () => undefined },
     metrics: createMetrics({
       budgets: { standings: () => [] },
+      revisions: () => ({ kept: 0, lost: 0 }),
       records: () => ({ storedRecords: 0, lostRecords: 0, trouble: undefined }),
       room: () => undefined,
       areRecordsBegunAnew: false,

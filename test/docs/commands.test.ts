@@ -51,6 +51,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   'docs/guardrails.md': 'test/examples/guardrails.test.ts',
   'docs/night.md': 'test/drill/report.ts',
   'docs/pin.md': 'test/journeys/config-pin.test.ts',
+  'docs/revisions.md': 'test/control-plane/revisions/revisions-command.test.ts',
   'docs/tls.md': 'test/docs/tls.test.ts',
   'docs/when-a-provider-fails.md': 'test/rescue/rescue.test.ts',
 };

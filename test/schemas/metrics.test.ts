@@ -89,6 +89,7 @@ await test('the control plane exposes exactly the metrics that are defined for i
     secretProblems: () => [],
     handshakes: () => undefined,
     fleet: { proxies: () => [], lagSeconds: () => 0 },
+    revisions: () => ({ kept: 0, lost: 0 }),
     records: () => ({ storedRecords: 0, lostRecords: 0, trouble: undefined }),
     room: () => undefined,
     areRecordsBegunAnew: false,

@@ -49,6 +49,12 @@ export interface AdminOptions {
   readonly records?: OpenRecordStore;
 }
 
+const noRevisions = {
+  revisions: async () => [],
+  revisionFiles: async () => undefined,
+  packedFiles: async () => [],
+};
+
 /** `routes`: what it registered, such as `GET /admin/status`. */
 export async function startAdmin(t: Test, { keys = [], records }: AdminOptions = {}) {
   const store = openStateStore({ directory: temporaryDirectory(t) });
@@ -88,6 +94,12 @@ export async function startAdmin(t: Test, { keys = [], records }: AdminOptions =
   const ofBudgets = budgetParts({ store, quotas, nowMs });
   const settings = { configDirectory: temporaryDirectory(t), entitlements: new Set<string>(), variables: {} };
   const differences = { settings, ownFolder: '.', status: () => undefined, nowMs };
+  const revisions = {
+    store: records ?? noRevisions,
+    status: () => ({ kept: 0, lost: 0 }),
+    verdicts: () => [],
+    filesOf: async () => undefined,
+  };
   await app.register(configRoutes, {
     parts: {
       rules,
@@ -97,6 +109,7 @@ export async function startAdmin(t: Test, { keys = [], records }: AdminOptions =
       status: () => undefined,
       fleet,
       differences,
+      revisions,
       secrets: () => [],
     },
   });
@@ -166,11 +179,11 @@ export async function startAdmin(t: Test, { keys = [], records }: AdminOptions =
   await app.register(configRolloutRoutes, { parts: { keeper: new RolloutKeeper(rolloutParts), fleet } });
   await app.register(managedRoutes(targetResource), { parts: { store, config: empty, fleet, nowMs } });
   const around = { documents: async () => [], rules: () => [], budgetsAt: () => [] };
-  const revisions = {
+  const pinnable = {
     previous: async () => undefined,
     filesOf: async () => [{ name: 'a.yaml', path: 'a.yaml', bytes: Buffer.from('{}') }],
   };
-  await app.register(managedRoutes(configPinResource(revisions)), { parts: { store, fleet, status: config, nowMs } });
+  await app.register(managedRoutes(configPinResource(pinnable)), { parts: { store, fleet, status: config, nowMs } });
   const recorded = { records: () => records, report: () => undefined, access, nowMs };
   await app.register(auditRoutes, { parts: recorded });
   await app.register(usageRoutes, { parts: recorded });

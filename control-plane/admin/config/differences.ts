@@ -4,9 +4,9 @@ import { timestamp } from '../../../domain/timestamp.ts';
 import { diffFiles, type FileDifference } from '../../../gitops/diff/diff-files.ts';
 import { diffReadings } from '../../../gitops/diff/diff-readings.ts';
 import type { FollowStatus } from '../../../gitops/follow/config-status.ts';
-import { type LastGood, recallLastGood } from '../../../gitops/follow/last-good.ts';
+import { recallLastGood } from '../../../gitops/follow/last-good.ts';
 import { formatProblem, type Problem } from '../../../gitops/read/problem.ts';
-import { type Reading, readDirectory, revisionOf } from '../../../gitops/read/read.ts';
+import { type Reading, readDirectory, revisionOf, type SourceFile } from '../../../gitops/read/read.ts';
 import type { PlaneSettings } from '../../../plane/environment.ts';
 import { lastGoodFolder } from '../../../plane/start.ts';
 import type { Variables } from '../../../schemas/variables.ts';
@@ -44,18 +44,21 @@ export async function describeDifferences({ settings, ownFolder, status, nowMs }
     ...(isSame
       ? { files: [], complete: true, changes: [], set_aside: [] }
       : isKnown
-        ? { ...listed(diffFiles(lastGood.files, reading.files)), ...(await changesIn(lastGood, reading, settings)) }
+        ? {
+            ...listed(diffFiles(lastGood.files, reading.files)),
+            ...(await changesBetween(lastGood.files, reading, settings)),
+          }
         : {}),
   };
 }
 
 /** What would be said of the change if it were put in force, as in the log and by check-config --diff. */
-async function changesIn(
-  lastGood: LastGood,
+export async function changesBetween(
+  before: readonly SourceFile[],
   reading: Reading,
   { variables: environment, entitlements }: DifferenceParts['settings'],
 ): Promise<object> {
-  const found = await diffReadings(lastGood.files, reading, { environment, variables: 'keep', entitlements });
+  const found = await diffReadings(before, reading, { environment, variables: 'keep', entitlements });
   if (found === undefined) return {};
   const changes = found.changes.slice(0, mostValues);
   return {
@@ -65,7 +68,7 @@ async function changesIn(
 }
 
 /** At most `mostValues` values of all files together. */
-function listed(files: readonly FileDifference[]): { files: object[]; complete: boolean } {
+export function listed(files: readonly FileDifference[]): { files: object[]; complete: boolean } {
   let left = mostValues;
   let isComplete = true;
   const shown = files.map(({ values, ...file }) => {

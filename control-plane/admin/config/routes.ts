@@ -7,9 +7,11 @@ import { readChoice } from '../records/read-query.ts';
 import { type ConfigParts, describeConfig, type ListName, listNames } from './describe.ts';
 import { type DifferenceParts, describeDifferences } from './differences.ts';
 import { describeFiles } from './files.ts';
+import { type RevisionRouteParts, revisionRoutes } from './revisions/routes.ts';
 
 export interface ConfigRouteParts extends ConfigParts {
   readonly differences: DifferenceParts;
+  readonly revisions: RevisionRouteParts['revisions'];
   /** Those that this process knows: none of them is shown. */
   readonly secrets: () => readonly string[];
 }
@@ -37,6 +39,10 @@ export const configRoutes: FastifyPluginAsync<{ parts: ConfigRouteParts }> = asy
     void reply.header('cache-control', 'no-store');
     return differences.next();
   });
+
+  const { settings, nowMs } = parts.differences;
+  const { revisions, secrets } = parts;
+  await app.register(revisionRoutes, { parts: { revisions, settings, status: parts.status, secrets, nowMs } });
 };
 
 /** The lists that `lists` names, all of them without it. Throws 400 `invalid_query` for another name. */

@@ -15,7 +15,7 @@ export interface AllConfigParts
   extends DriftParts,
     PinParts,
     Pick<ConfigRolloutParts, 'keeper'>,
-    Pick<ConfigRouteParts, 'differences' | 'secrets'> {
+    Pick<ConfigRouteParts, 'differences' | 'revisions' | 'secrets'> {
   readonly config: DriftParts['config'] & ReturnType<ConfigRouteParts['inForce']>;
   readonly fleet: PinParts['fleet'];
   readonly status: PinParts['status'];
