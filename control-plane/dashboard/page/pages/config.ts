@@ -10,6 +10,7 @@ import { type DiskState, OnDisk } from './config/differences.ts';
 import { type Drift, DriftCard } from './config/drift.ts';
 import { FilesInForce } from './config/files.ts';
 import { Proxies, type Status } from './config/proxies.ts';
+import { Revisions } from './config/revisions.ts';
 
 interface Managed {
   readonly managed_by?: string;
@@ -43,6 +44,7 @@ export function view(): View {
     <${Loaded} of=${status} what="the proxies">${(body: Status) => html`<${Proxies} of=${body} />`}</${Loaded}>
     <${Loaded} of=${disk} what="the directory">${(body: DiskState) => html`<${OnDisk} of=${body} />`}</${Loaded}>
     <${Loaded} of=${drift} what="what differs from git">${(body: Drift) => html`<${DriftCard} of=${body} onDisk=${disk.body?.disk_revision} />`}</${Loaded}>
+    <${Revisions} from=${query.get('from') ?? undefined} to=${query.get('to') ?? undefined} isWhole=${query.get('revisions') === 'all'} />
     <${ForRole} needs="operator"><${FilesInForce} file=${query.get('file') ?? undefined} line=${Number(query.get('line')) || undefined} /></${ForRole}>`;
 }
 

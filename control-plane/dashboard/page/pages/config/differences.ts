@@ -23,14 +23,16 @@ interface Value {
   readonly after?: string;
 }
 
-interface File {
+/** A file that differs. */
+export interface File {
   readonly file: string;
   readonly change: 'added' | 'removed' | 'changed';
   readonly values?: readonly Value[];
   readonly uncompared?: 'not_yaml' | 'too_large';
 }
 
-interface Change {
+/** What it means. */
+export interface Change {
   readonly effect?: 'loosened' | 'tightened';
   readonly words: string;
 }
@@ -96,8 +98,12 @@ function Waiting({ of }: { readonly of: DiskState }): View {
     }`;
 }
 
+interface ChangesProps {
+  readonly of: Pick<DiskState, 'changes' | 'set_aside'>;
+}
+
 /** Entry by entry, what loosens first. */
-function Changes({ of: { changes = [], set_aside: aside = [] } }: { readonly of: DiskState }): View {
+export function Changes({ of: { changes = [], set_aside: aside = [] } }: ChangesProps): View {
   const rank = ({ effect }: Change): number => (effect === 'loosened' ? 0 : effect === 'tightened' ? 1 : 2);
   return html`${
     changes.length > 0 &&
@@ -130,7 +136,13 @@ function Problems({ of }: { readonly of: readonly Problem[] }): View {
 
 const tones = { added: 'good', removed: 'bad', changed: 'info' } as const;
 
-function FileDifference({ of: { file, change, values, uncompared } }: { readonly of: File }): View {
+interface FileProps {
+  readonly of: File;
+  /** What both sides are called. */
+  readonly sides?: readonly [before: string, after: string];
+}
+
+export function FileDifference({ of: { file, change, values, uncompared }, sides }: FileProps): View {
   const said =
     uncompared === 'not_yaml'
       ? 'It cannot be read as YAML, so its values are not compared.'
@@ -144,22 +156,22 @@ function FileDifference({ of: { file, change, values, uncompared } }: { readonly
     ${
       values !== undefined &&
       values.length > 0 &&
-      html`<${Table} label=${`Differences in ${file}`} columns=${columns} rows=${values} keyOf=${({ path }: Value) => path} rowHeight=${34} minWidth="48rem" />`
+      html`<${Table} label=${`${sides === undefined ? 'Differences' : 'Changes'} in ${file}`} columns=${columnsFor(sides ?? ['In force', 'On disk'])} rows=${values} keyOf=${({ path }: Value) => path} rowHeight=${34} minWidth="48rem" />`
     }
   </div>`;
 }
 
-const columns: readonly Column<Value>[] = [
+const columnsFor = ([before, after]: readonly [string, string]): readonly Column<Value>[] => [
   { title: 'Line', width: '4rem', isNumber: true, cell: ({ line }) => (line === undefined ? '–' : String(line)) },
   { title: 'Change', width: '6rem', cell: ({ change }) => html`<${Badge} tone=${tones[change]}>${change}</${Badge}>` },
   { title: 'Value', width: '44%', cell: ({ path }) => html`<code title=${path}>${path}</code>` },
   {
-    title: 'In force',
+    title: before,
     width: '22%',
     cell: (value) => html`<${Side} text=${value.before} isThere=${value.change !== 'added'} />`,
   },
   {
-    title: 'On disk',
+    title: after,
     width: '22%',
     cell: (value) => html`<${Side} text=${value.after} isThere=${value.change !== 'removed'} />`,
   },
