@@ -6,6 +6,7 @@ import { html, type View } from './html.ts';
 import { type Page, pageOf, pages } from './pages.ts';
 import { Badge } from './parts/badge.ts';
 import { ConnectionBanner } from './parts/connection-banner.ts';
+import { PinBanner } from './parts/pin-banner.ts';
 import { ErrorNote, Loading } from './parts/states.ts';
 import { WriteList } from './parts/writes.ts';
 import { linkTo, place } from './router.ts';
@@ -43,6 +44,7 @@ export function Frame(): View {
     </header>
     <div class="body">
       <${ConnectionBanner} />
+      <${PinBanner} who=${who} />
       <main id="main" ref=${main} tabindex="-1">
         <${Shown} key=${page?.path ?? path} page=${page} who=${who} />
       </main>

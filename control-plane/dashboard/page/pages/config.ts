@@ -9,6 +9,7 @@ import { linkTo, place } from '../router.ts';
 import { type DiskState, OnDisk } from './config/differences.ts';
 import { type Drift, DriftCard } from './config/drift.ts';
 import { FilesInForce } from './config/files.ts';
+import { RollBack } from './config/pin.ts';
 import { Proxies, type Status } from './config/proxies.ts';
 import { Revisions } from './config/revisions.ts';
 
@@ -42,6 +43,7 @@ export function view(): View {
   return html`<h1>Configuration</h1>
     <${Loaded} of=${config} what="the configuration in force">${(body: InForce) => html`<${Counts} of=${body} rules=${manual.body} />`}</${Loaded}>
     <${Loaded} of=${status} what="the proxies">${(body: Status) => html`<${Proxies} of=${body} />`}</${Loaded}>
+    ${status.body !== undefined && html`<${RollBack} revision=${status.body.desired.config_revision} />`}
     <${Loaded} of=${disk} what="the directory">${(body: DiskState) => html`<${OnDisk} of=${body} />`}</${Loaded}>
     <${Loaded} of=${drift} what="what differs from git">${(body: Drift) => html`<${DriftCard} of=${body} onDisk=${disk.body?.disk_revision} />`}</${Loaded}>
     <${Revisions} from=${query.get('from') ?? undefined} to=${query.get('to') ?? undefined} isWhole=${query.get('revisions') === 'all'} />

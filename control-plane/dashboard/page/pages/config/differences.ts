@@ -41,7 +41,7 @@ export interface Change {
 export interface DiskState {
   readonly directory: string;
   readonly config_revision: string;
-  readonly config_source: 'directory' | 'last-good';
+  readonly config_source: 'directory' | 'last-good' | 'pinned';
   readonly applied_at: string | null;
   readonly disk_revision: string;
   readonly same: boolean;
@@ -67,7 +67,7 @@ export function OnDisk({ of }: { readonly of: DiskState }): View {
     <dl class="facts">
       <dt>Directory</dt><dd><code>${directory}</code></dd>
       <dt>In force</dt>
-      <dd><code>${config_revision}</code> ${config_source === 'last-good' && html`<${Badge} tone="warn">the last good copy</${Badge}>`}
+      <dd><code>${config_revision}</code> ${config_source === 'last-good' && html`<${Badge} tone="warn">the last good copy</${Badge}>`}${config_source === 'pinned' && html`<${Badge} tone="warn">pinned</${Badge}>`}
         ${applied_at !== null && html` <span class="quiet small">put in force <${TimeText} at=${applied_at} /></span>`}</dd>
       ${!same && html`<dt>On disk</dt><dd><code>${disk_revision}</code></dd>`}
     </dl>

@@ -42,6 +42,9 @@ interface Status {
 
 /** The meaning of each problem, and the advice. */
 const words: Readonly<Record<string, string>> = {
+  config_pinned: 'An operator has pinned an earlier revision of the configuration: what git holds waits until the end.',
+  config_pin_unusable:
+    'The pinned revision of the configuration cannot be put in force there: what was in force stays.',
   config_last_good: 'The configuration on disk was not usable at the start, so the last good one is in force.',
   config_rejected: 'The configuration on disk has mistakes, so the one before it stays in force.',
   config_rejected_by_proxy: 'Some proxy rejects the configuration on its disk, which is good here.',
@@ -80,6 +83,8 @@ const words: Readonly<Record<string, string>> = {
 const configuration = linkTo('/config');
 const unusable = linkTo('/models', { show: 'blocked' });
 const pages: Readonly<Record<string, string>> = {
+  config_pinned: configuration,
+  config_pin_unusable: configuration,
   config_last_good: configuration,
   config_rejected: configuration,
   secret_file_unusable: configuration,
