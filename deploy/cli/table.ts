@@ -13,6 +13,7 @@ import { pin, pinHelp, pinUsage, unpin, unpinHelp, unpinUsage } from './pin.ts';
 import { plan, planHelp, planUsage } from './plan.ts';
 import { top } from './programs.ts';
 import { revisions, revisionsHelp, revisionsUsage } from './revisions.ts';
+import { rollout, rolloutHelp, rolloutUsage } from './rollout.ts';
 import { testOf, testOfHelp, testOfUsage } from './test-of.ts';
 
 export const commands: readonly Command[] = [
@@ -157,6 +158,14 @@ DIR. It is model-gateway check with --diff, and has its options and exit codes; 
     words: ['list', 'show', 'diff', '--json', '--url'],
     help: revisionsHelp,
     run: revisions,
+  },
+  {
+    name: 'rollout',
+    usage: rolloutUsage,
+    summary: 'how the rollout of a revision is doing, and its end before its time',
+    words: ['finish', 'abort', '--reason', '--json', '--url'],
+    help: rolloutHelp,
+    run: rollout,
   },
   {
     name: 'backup',
