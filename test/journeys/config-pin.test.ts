@@ -127,3 +127,21 @@ await test('with a broken directory at the end the pinned revision stays', async
   write(config(3));
   await onAll('the directory to count again', async (proxy) => (await cap(proxy)) === 3);
 });
+
+await test('the fleet is rolled back to the previous revision with one command', async (t) => {
+  const { config_revision: before } = (await ask('GET')).said;
+  write(config(4));
+  await onAll('the change to be in force', async (proxy) => (await cap(proxy)) === 4);
+  await waitFor('its revision to be kept', async () => {
+    const listed = await (await fleet.admin('/admin/config/revisions')).text();
+    return listed.includes((await ask('GET')).said.config_revision);
+  });
+  for (const _ of ['first', 'again']) {
+    const pinned = await command('pin', 'previous', '--reason', reason, '--for', '2h');
+    t.match(pinned, { code: 0, text: `revision ${before} is pinned until` });
+    t.match(pinned, { text: /in force on 3 of 3 live proxies\nrevision [0-9a-f]{12} waits in the directory/ });
+    t.same(await Promise.all(proxies.map(cap)), [3, 3, 3]);
+  }
+  t.match(await command('unpin'), { code: 0 });
+  await onAll('the directory to count again', async (proxy) => (await cap(proxy)) === 4);
+});
