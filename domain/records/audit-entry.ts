@@ -31,6 +31,8 @@ export interface AuditEntry extends Omit<RequestRecord, 'started_ms' | 'asked_by
   /** Who called: the id of a managed key. */
   readonly principal_id?: string;
   readonly asked_by: AskedBy;
+  /** A test of the configuration that expects what became of it, as YAML. Only of one entry; absent: no test can be made of it. */
+  readonly as_test?: string;
   /** Bodies, and headers of attempts, were left out of a list. */
   readonly bodies_omitted: boolean;
   /** It belongs to a conversation that can be shown. */

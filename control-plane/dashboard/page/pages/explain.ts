@@ -6,6 +6,7 @@ import { type Load, useLoad } from '../load.ts';
 import { AskProxy } from '../parts/ask-proxy.ts';
 import { type FilterField, FilterForm } from '../parts/filter-form.ts';
 import { Empty, Loaded } from '../parts/states.ts';
+import { TestButton } from '../parts/test-button.ts';
 import { TimeText } from '../parts/time-text.ts';
 import { linkTo, place } from '../router.ts';
 import { Became, type ExplainedRequest } from './explain/became.ts';
@@ -110,6 +111,7 @@ function Shown({ explanation, asked }: { readonly explanation: Explanation; read
       <p class="foreign"><strong>${outcome}</strong></p>
       <p class="small">
         <a href=${linkTo('/requests', { user_path: request.user_path, requested_model: request.model })}>Requests like this one</a>
+        <${TestButton} text=${explanation.as_test} name=${`explained-${request.model}`} />
       </p>
     </div>
     <${Line} explanation=${explanation} />

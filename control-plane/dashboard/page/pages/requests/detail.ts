@@ -7,6 +7,7 @@ import { Badge } from '../../parts/badge.ts';
 import { CopyButton } from '../../parts/copy-button.ts';
 import { useMay } from '../../parts/for-role.ts';
 import { Loaded } from '../../parts/states.ts';
+import { TestButton } from '../../parts/test-button.ts';
 import { TimeText } from '../../parts/time-text.ts';
 import { linkTo } from '../../router.ts';
 import { session } from '../../session-state.ts';
@@ -97,7 +98,7 @@ function Facts({ entry }: OfEntry): View {
       ${asked !== '' && html`<${Fact} name="Asked for">${asked}</${Fact}>`}
     </dl></section>
     <section class="card"><h2>Where</h2><dl class="facts">
-      <${Fact} name="Request id"><code class="foreign">${request_id}</code> <${CopyButton} text=${request_id} what="id" /></${Fact}>
+      <${Fact} name="Request id"><code class="foreign">${request_id}</code> <${CopyButton} text=${request_id} what="id" /> <${TestButton} text=${entry.as_test} name=${request_id} /></${Fact}>
       ${data.instance !== undefined && html`<${Fact} name="Served by"><code>${data.instance}</code></${Fact}>`}
       ${data.config_revision !== undefined && html`<${Fact} name="Configuration"><code>${data.config_revision}</code></${Fact}>`}
       ${data.rescued !== undefined && html`<${Fact} name="Broke in the middle">${data.rescued === 'continue' ? 'another target went on' : 'another target began again'}</${Fact}>`}

@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks';
 import { ask } from '../../api.ts';
 import { html, type View } from '../../html.ts';
+import { keepFile } from '../../parts/keep-file.ts';
 
 export interface CsvButtonProps {
   readonly path: string;
@@ -16,9 +17,10 @@ export function CsvButton({ path, query }: CsvButtonProps): View {
     try {
       const csv = new URLSearchParams([...query, ['format', 'csv']]);
       const { body, headers } = await ask<string>(`${path}?${csv}`, { headers: { accept: 'text/csv' } });
-      keep(
+      keepFile(
         body,
         `${ofPath(query.get('user_path'))}${/filename="([^"]+)"/.exec(headers.get('content-disposition') ?? '')?.[1] ?? 'usage.csv'}`,
+        'text/csv',
       );
       say(headers.get('x-gateway-truncated') === null ? 'Saved' : 'Saved; only the first 100,000 rows');
     } catch (error) {
@@ -34,13 +36,4 @@ export function CsvButton({ path, query }: CsvButtonProps): View {
 function ofPath(userPath: string | null): string {
   const words = (userPath ?? '').match(/[\p{L}\p{N}]+/gu) ?? [];
   return words.map((word) => `${word}-`).join('');
-}
-
-function keep(text: string, name: string): void {
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(new Blob([text], { type: 'text/csv' }));
-  link.download = name;
-  link.click();
-  // The browser has begun to read it by then.
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
