@@ -1,8 +1,8 @@
 // Shows a test of the configuration that was made of a request, to be copied or saved.
 import { useState } from 'preact/hooks';
 import { html, type View } from '../html.ts';
+import { keepFile } from '../keep-file.ts';
 import { Dialog } from './dialog.ts';
-import { keepFile } from './keep-file.ts';
 import { YamlText } from './yaml-text.ts';
 
 export interface TestButtonProps {

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { ask } from '../../api.ts';
 import { html, type View } from '../../html.ts';
-import { keepFile } from '../../parts/keep-file.ts';
+import { keepFile } from '../../keep-file.ts';
 
 export interface CsvButtonProps {
   readonly path: string;
