@@ -1,5 +1,7 @@
 // What operators look for by a name: a session as its client calls it, and what became of a change of the configuration.
+import { readFileSync } from 'node:fs';
 import { t as suite, type Test, test } from 'tap';
+import { testOf } from '../../deploy/cli/test-of.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { shareFleet } from '../support/shared.ts';
 import { shareBrowser } from '../support/shared-browser.ts';
@@ -80,4 +82,42 @@ await test('a reload of the configuration is among the records: what changed, or
     .waitFor();
   t.same(complaints(), []);
   await apply(8);
+});
+
+await test('a test of the configuration is made of a refused request, and of an explanation', async (t) => {
+  await fleet.write('PUT', { user_path: '/made', period: 'hour', max_requests: 1 });
+  const body = { model: `fake/${model}`, messages: [{ role: 'user', content: 'Hello' }] };
+  const headers = { 'x-gateway-user-path': '/made' };
+  const post = () => proxy.fetch('/v1/chat/completions', { method: 'POST', headers, body });
+  let refused = await post();
+  await waitFor('the rule to refuse', async () => {
+    await refused.body?.cancel();
+    refused = await post();
+    return refused.status === 429;
+  });
+  const { page, go, complaints, barriers } = await open(t, '/requests?user_path=/made&status_code=429');
+  await page
+    .getByRole('row', { name: /429 rate_limit_exceeded/ })
+    .getByRole('link')
+    .first()
+    .click();
+  await page.getByRole('button', { name: 'Make a test' }).click();
+  const dialog = page.getByRole('dialog', { name: 'A test of the configuration' });
+  const text = (await dialog.locator('pre').textContent()) ?? '';
+  t.match(text, /user_path: \/made\n.*requests: 1\n.*code: rate_limit_exceeded\n/s);
+  const saving = page.waitForEvent('download');
+  await dialog.getByRole('button', { name: /^Save as / }).click();
+  const saved = await saving;
+  t.match(saved.suggestedFilename(), /^[\w-]+\.test\.yaml$/);
+  t.equal(readFileSync(await saved.path(), 'utf8'), text);
+  await dialog.getByRole('button', { name: 'Close' }).click();
+  process.env['GATEWAY_MASTER_KEY'] = proxy.masterKey;
+  const { output } = await testOf([refused.headers.get('x-request-id') ?? '', '--url', proxy.url]);
+  t.equal(`${output}\n`, text, 'the command makes the same');
+  await go(`/explain?user_path=/made&model=fake/${model}`);
+  await page.getByRole('button', { name: 'Make a test' }).click();
+  await dialog.getByRole('button', { name: 'Copy YAML' }).waitFor();
+  t.match(await dialog.locator('pre').textContent(), /rule: user_path \/made hour\n +requests: 1\n/);
+  t.same(await barriers(), []);
+  t.same(complaints(), []);
 });

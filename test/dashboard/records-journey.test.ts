@@ -1,7 +1,6 @@
 // An operator finds a refused request, reads why and sees it end; looks into a request and its conversation; asks what would happen; sees who spends, and bounds it.
 import { readFileSync } from 'node:fs';
 import { t as suite, type Test, test } from 'tap';
-import { parse } from 'yaml';
 import { chooseAction } from '../support/choose-action.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { startFleet } from '../support/fleet.ts';
@@ -87,23 +86,6 @@ await test('find the refused request, read why, see it end', async (t) => {
     await page.getByRole('region', { name: 'Why it failed' }).textContent(),
     /Rate limit exceeded for \/team.*by the gateway.*limits\.yaml:\d+/s,
   );
-  await page.getByRole('button', { name: 'Make a test' }).click();
-  const dialog = page.getByRole('dialog', { name: 'A test of the configuration' });
-  const text = (await dialog.locator('pre').textContent()) ?? '';
-  t.match(parse(text), {
-    tests: [
-      {
-        given: { user_path: '/team/app', used_before: [{ rule: 'tiny', requests: 1 }] },
-        expect: { refused: { by: 'tiny', code: 'rate_limit_exceeded', status: 429 } },
-      },
-    ],
-  });
-  const saving = page.waitForEvent('download');
-  await dialog.getByRole('button', { name: /^Save as / }).click();
-  const saved = await saving;
-  t.match(saved.suggestedFilename(), /^[\w-]+\.test\.yaml$/);
-  t.equal(readFileSync(await saved.path(), 'utf8'), text);
-  await dialog.getByRole('button', { name: 'Close' }).click();
   await page.getByRole('meter', { name: '/team, per hour: requests' }).waitFor();
   await fleet.write('POST', { user_path: '/team', period: 'hour' }, '/reset-one');
   await page.getByText('It admits requests again').waitFor();
@@ -124,12 +106,7 @@ await test('explain marks the rule that decides, and follows its counters', asyn
   await stage.getByText('refused here').waitFor();
   await stage.getByText('decides').waitFor();
   t.match(page.url(), /\/explain\?user_path=%2Ffull%2Fapp&model=steady$/);
-  await page.getByRole('button', { name: 'Make a test' }).click();
-  const dialog = page.getByRole('dialog', { name: 'A test of the configuration' });
-  await dialog.getByRole('button', { name: 'Copy YAML' }).waitFor();
-  t.match(await dialog.locator('pre').textContent(), /rule: user_path \/full day\n +requests: 1\n/);
   t.same(await barriers(), []);
-  await dialog.getByRole('button', { name: 'Close' }).click();
   await fleet.write('POST', { user_path: '/full', period: 'day' }, '/reset-one');
   await page.getByText('It would be sent to').waitFor();
   t.match(await page.getByRole('list', { name: 'The way of the request' }).textContent(), /dead\/none.*fake\//s);
