@@ -6,13 +6,13 @@ import { type Load, useLoad } from '../load.ts';
 import { AskProxy } from '../parts/ask-proxy.ts';
 import { type FilterField, FilterForm } from '../parts/filter-form.ts';
 import { Empty, Loaded } from '../parts/states.ts';
-import { TestButton } from '../parts/test-button.ts';
 import { TimeText } from '../parts/time-text.ts';
 import { linkTo, place } from '../router.ts';
 import { Became, type ExplainedRequest } from './explain/became.ts';
 import type { Explanation } from './explain/explanation.ts';
 import { Line } from './explain/line.ts';
 import { OriginText } from './explain/origin.ts';
+import { TestButton } from './explain/test-button.ts';
 
 const everyMs = 2_000;
 const ownOfProxies = 'Breakers, and counters of their own, live in the proxies';

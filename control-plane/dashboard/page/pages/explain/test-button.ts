@@ -1,9 +1,9 @@
 // Shows a test of the configuration that was made of a request, to be copied or saved.
 import { useState } from 'preact/hooks';
-import { html, type View } from '../html.ts';
-import { keepFile } from '../keep-file.ts';
-import { Dialog } from './dialog.ts';
-import { YamlText } from './yaml-text.ts';
+import { html, type View } from '../../html.ts';
+import { keepFile } from '../../keep-file.ts';
+import { Dialog } from '../../parts/dialog.ts';
+import { YamlText } from '../../parts/yaml-text.ts';
 
 export interface TestButtonProps {
   /** YAML; undefined: no test can be made of the request. */
