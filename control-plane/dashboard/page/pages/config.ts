@@ -12,6 +12,7 @@ import { FilesInForce } from './config/files.ts';
 import { RollBack } from './config/pin.ts';
 import { Proxies, type Status } from './config/proxies.ts';
 import { Revisions } from './config/revisions.ts';
+import { RolloutCard } from './config/rollout.ts';
 
 interface Managed {
   readonly managed_by?: string;
@@ -43,6 +44,7 @@ export function view(): View {
   return html`<h1>Configuration</h1>
     <${Loaded} of=${config} what="the configuration in force">${(body: InForce) => html`<${Counts} of=${body} rules=${manual.body} />`}</${Loaded}>
     <${Loaded} of=${status} what="the proxies">${(body: Status) => html`<${Proxies} of=${body} />`}</${Loaded}>
+    <${RolloutCard} />
     ${status.body !== undefined && html`<${RollBack} revision=${status.body.desired.config_revision} />`}
     <${Loaded} of=${disk} what="the directory">${(body: DiskState) => html`<${OnDisk} of=${body} />`}</${Loaded}>
     <${Loaded} of=${drift} what="what differs from git">${(body: Drift) => html`<${DriftCard} of=${body} onDisk=${disk.body?.disk_revision} />`}</${Loaded}>
