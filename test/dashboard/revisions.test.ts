@@ -79,3 +79,24 @@ await test('revisions are listed, and two of them compared', async (t) => {
   t.match(page.url(), new RegExp(`from=${newer}&to=${older}`));
   t.same(complaints(), []);
 });
+
+await test('a row that was in force can be rolled back to, a rejected one and that in force cannot', async (t) => {
+  const { page, complaints, barriers } = await browser.open(t, { origin: proxy.url, path: '/config' });
+  const card = page.locator('section.revisions');
+  const rowOf = (subject: string) => card.getByRole('listitem').filter({ hasText: subject }).first();
+  const rollBack = (subject: string) => rowOf(subject).getByRole('button', { name: 'Roll back to this' });
+  await rollBack('begin with limits').waitFor();
+  t.same([await rollBack('raise the limits').count(), await rollBack('write a limit').count()], [0, 0]);
+  const revision = await rowOf('begin with limits').locator('code').first().textContent();
+  await rollBack('begin with limits').click();
+  const dialog = page.getByRole('dialog', { name: `Pin revision ${revision}` });
+  await dialog.getByLabel('Reason').fill('it refused nobody');
+  t.same(await barriers(), []);
+  await dialog.getByRole('button', { name: 'Pin it' }).click();
+  await rowOf('begin with limits').getByText('Pinned').waitFor();
+  await rollBack('raise the limits').waitFor();
+  t.same(await rollBack('begin with limits').count(), 0);
+  const answer = await fleet.admin('/admin/config/pin', { method: 'DELETE' });
+  t.equal(answer.status, 200);
+  t.same(complaints(), []);
+});

@@ -8,6 +8,7 @@ import { TimeText } from '../../parts/time-text.ts';
 import { setQuery } from '../../router.ts';
 import { localTime, parseTime } from '../../time.ts';
 import { type Change, Changes, type File, FileDifference } from './differences.ts';
+import { PinButton } from './pin.ts';
 
 interface Verdict {
   readonly instance: string;
@@ -35,6 +36,7 @@ interface Revision {
 
 /** The answer of /admin/config/revisions. */
 interface RevisionList {
+  readonly config_revision: string;
   readonly trouble: string | null;
   readonly revisions: readonly Revision[];
 }
@@ -70,7 +72,7 @@ export function Revisions(props: RevisionsProps): View {
 }
 
 function Shown({
-  of: { trouble, revisions },
+  of: { config_revision, trouble, revisions },
   from,
   to,
   isWhole,
@@ -80,7 +82,7 @@ function Shown({
   const shown = isWhole ? revisions : revisions.slice(0, firstShown);
   return html`${trouble !== null && html`<p class="note warning">The newest revisions are not kept yet: ${trouble}</p>`}
     <ol class="revision-list" aria-label="Revisions, the newest first">
-      ${shown.map((each, at) => html`<${Row} key=${`${each.revision} ${each.time}`} of=${each} before=${olderThan(revisions, at)} isOpen=${each.revision === to} />`)}
+      ${shown.map((each, at) => html`<${Row} key=${`${each.revision} ${each.time}`} of=${each} inForce=${config_revision} before=${olderThan(revisions, at)} isOpen=${each.revision === to} />`)}
     </ol>
     ${revisions.length > firstShown && html`<p><button class="plain" onClick=${() => setQuery({ revisions: isWhole ? undefined : 'all' })}>${isWhole ? 'Show fewer' : `Show all ${revisions.length}`}</button></p>`}
     ${to !== undefined && html`<${Compared} of=${revisions} from=${from} to=${to} />`}`;
@@ -96,11 +98,13 @@ function olderThan(revisions: readonly Revision[], at: number): string | undefin
 
 interface RowProps {
   readonly of: Revision;
+  /** The revision in force: several entries may have it. */
+  readonly inForce: string;
   readonly before: string | undefined;
   readonly isOpen: boolean;
 }
 
-function Row({ of, before, isOpen }: RowProps): View {
+function Row({ of, inForce, before, isOpen }: RowProps): View {
   const { revision, time, outcome, in_force, pinned, commit, author, subject, problems, problem_count, files } = of;
   const [tone, word]: readonly [Tone, string] = pinned
     ? ['warn', 'Pinned']
@@ -109,13 +113,17 @@ function Row({ of, before, isOpen }: RowProps): View {
       : outcome === 'rejected'
         ? ['bad', 'Rejected']
         : ['plain', 'Was in force'];
+  const canReturn = outcome === 'applied' && files !== null && revision !== inForce;
   const compare = (): void => setQuery(isOpen ? { from: undefined, to: undefined } : { from: before, to: revision });
   return html`<li class=${isOpen ? 'open' : undefined}>
     <div class="revision-head">
       <${Badge} tone=${tone}>${word}</${Badge}>
       <code>${revision}</code>
       <span class="quiet small"><${TimeText} at=${time} /></span>
-      ${before !== undefined && files !== null && html`<button class="plain" aria-expanded=${isOpen} onClick=${compare}>${isOpen ? 'Close' : 'Compare'}</button>`}
+      <span class="revision-actions">
+        ${canReturn && html`<${PinButton} revision=${revision} text="Roll back to this" />`}
+        ${before !== undefined && files !== null && html`<button class="plain" aria-expanded=${isOpen} onClick=${compare}>${isOpen ? 'Close' : 'Compare'}</button>`}
+      </span>
     </div>
     <p class="revision-subject">
       ${subject ?? html`<span class="quiet">${commit === null ? 'No commit is known.' : 'No subject is known.'}</span>`}
