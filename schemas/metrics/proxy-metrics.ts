@@ -203,7 +203,7 @@ export const proxyMetrics = {
   configInfo: {
     name: 'gateway_config_info',
     type: 'gauge',
-    help: 'The config in force and where it came from (directory or last-good); the value is always 1.',
+    help: 'The config in force and where it came from (directory, last-good, pinned or rollout); the value is always 1.',
     labelNames: ['revision', 'source'],
     acrossWorkers: 'max',
   },

@@ -15,7 +15,7 @@ export interface HeartbeatBody {
   /** Another process writes heartbeats in the same name. Absent: it does not know of any. */
   readonly instance_shared?: boolean;
   readonly config_revision: string;
-  /** `last-good` when the directory was not usable at the start; `pinned` when an operator has pinned it. */
+  /** `last-good` when the directory was not usable at the start; `pinned` when an operator has pinned it; `rollout` while another one is rolled out. */
   readonly config_source: string;
   /** The present problems of the config directory, one line each; empty when there are none. */
   readonly config_problems: readonly string[];
