@@ -2,10 +2,11 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
+import { load } from '../../gitops/assemble/load-off-thread.ts';
 import { type GivenConfig, givenConfig } from '../../gitops/follow/given-config.ts';
 import { packFiles, unpackFiles } from '../../gitops/read/packed-files.ts';
 import { readDirectory, revisionOf } from '../../gitops/read/read.ts';
-import { broken, folder, limit, soonMs, start, until } from './following.ts';
+import { bomb, broken, folder, limit, soonMs, start, until } from './following.ts';
 
 const given = (text: string): GivenConfig =>
   givenConfig('pinned', [{ name: 'a.yaml', path: 'pinned:a.yaml', bytes: Buffer.from(text) }]);
@@ -63,6 +64,34 @@ await test('a directory that is broken when it is asked again leaves the given c
   t.ok(await until(() => second.cap() === 7, soonMs));
 });
 
+await test('what is given while an edit is being loaded is in force, and the edit waits', async (t) => {
+  const directory = folder(t, { 'a.yaml': limit(10) });
+  let current: GivenConfig | undefined;
+  const [edit, loading] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const slowly: typeof load = async (files, ...rest) => {
+    if (files[0]?.bytes.toString() === limit(20)) {
+      loading.resolve();
+      await edit.promise;
+    }
+    return load(files, ...rest);
+  };
+  const { follower, applied } = await start(t, directory, { given: () => current, load: slowly });
+  writeFileSync(join(directory, 'a.yaml'), limit(20));
+  const reloaded = follower.reload();
+  await loading.promise;
+  current = given(limit(5));
+  const taken = follower.given();
+  edit.resolve();
+  await Promise.all([reloaded, taken]);
+  t.same(
+    applied.map((config) => config.rate_limits.user_paths[0]?.limits[0]?.max_requests),
+    [10, 5],
+    'the edit was never in force',
+  );
+  const waiting = await revisionIn(directory);
+  t.ok(await until(() => follower.status().waiting === waiting, soonMs));
+});
+
 await test('a given configuration that cannot be used here changes nothing, and is tried again', async (t) => {
   const directory = folder(t, { 'a.yaml': limit(10) });
   const environment: Record<string, string> = {};
@@ -110,4 +139,5 @@ await test('files are unpacked as they were packed', async (t) => {
   );
   for (const text of ['', 'no gzip', packed.slice(0, 40)])
     t.equal(await unpackFiles(text, 'r'), undefined, 'anything else is no configuration');
+  t.equal(await unpackFiles(bomb(), 'r'), undefined, 'a text that unpacks to more than a directory may hold is none');
 });

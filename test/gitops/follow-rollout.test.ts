@@ -2,12 +2,16 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
-import { configRolloutBody, type RolloutState } from '../../domain/config-rollouts/config-rollout.ts';
+import {
+  type ConfigRollout,
+  configRolloutBody,
+  type RolloutState,
+} from '../../domain/config-rollouts/config-rollout.ts';
 import { configRollouts } from '../../domain/documents/kinds.ts';
 import { packFiles } from '../../gitops/read/packed-files.ts';
 import { readDirectory, revisionOf } from '../../gitops/read/read.ts';
 import { ConfigRollouts } from '../../plane/config-rollouts.ts';
-import { broken, folder, limit, soonMs, start, until } from './following.ts';
+import { bomb, broken, folder, limit, soonMs, start, until } from './following.ts';
 
 const rolled = (cap: number): string => `${limit(cap)}rollout: { for: 1s }\n`;
 const revisionIn = async (directory: string): Promise<string> => revisionOf((await readDirectory(directory)).hash);
@@ -20,7 +24,7 @@ async function stand(t: Parameters<typeof start>[0], text = rolled(1), lastGoodF
   const begin = (state?: RolloutState) => {
     let following: Awaited<ReturnType<typeof start>>['follower'] | undefined;
     const rollouts = new ConfigRollouts({ instance: 'p1', follower: () => following });
-    const say = (next: Omit<RolloutState, 'stable' | 'gates'> & Partial<RolloutState>): void => {
+    const say = (next: Omit<RolloutState, 'stable' | 'gates'> & Partial<ConfigRollout>): void => {
       const body = configRolloutBody({ key: 'fleet', files: packed, stable, gates: true, ...next });
       rollouts.documents([{ kind: configRollouts.kind, id: 'fleet', body }]);
     };
@@ -105,4 +109,14 @@ await test('what has no rollout lets the next one in at once, and what adds one 
   write(rolled(3));
   t.ok(await until(() => follower.status().waiting !== undefined, soonMs), 'the next one waits');
   t.equal(cap(), 2);
+});
+
+await test('a document whose files cannot be unpacked changes nothing, and is told', async (t) => {
+  const { stable, begin } = await stand(t);
+  const { say, following } = begin();
+  const { follower, cap } = await following();
+  say({ stable: 'ffffffffffff', files: bomb() });
+  t.ok(await until(() => (follower.status().given?.problems.length ?? 0) > 0, soonMs));
+  t.match(follower.status(), { revision: stable, given: { source: 'rollout', revision: 'ffffffffffff' } });
+  t.equal(cap(), 1);
 });

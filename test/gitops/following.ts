@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import type { Test } from 'tap';
 import type { ConfigEvent } from '../../gitops/follow/config-status.ts';
 import { type Follower, followConfig } from '../../gitops/follow/follow.ts';
@@ -12,6 +13,10 @@ import type { Config } from '../../schemas/types.ts';
 export const limit = (cap: number | string, path = '/team'): string =>
   `rate_limits:\n  user_paths:\n    - path: ${path}\n      limits: [{ period: minute, max_requests: ${cap} }]\n`;
 export const broken = 'rate_limits: [\n';
+
+/** A short text in place of packed files that unpacks to 81 MiB: more than a directory may hold. */
+export const bomb = (): string =>
+  gzipSync(Buffer.concat([Buffer.from('[["a.yaml",84934656]]\n'), Buffer.alloc(81 << 20, '#')])).toString('base64');
 
 const liveMs = 1_000;
 /** How long a test waits for what is bound to happen; the machine may have other work. */
