@@ -1,5 +1,6 @@
 // The pin of the configuration, with the commands of docs/pin.md: three proxies keep to a revision until the end, whatever their directory holds, one of them through kill -9.
 import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { t as suite, test } from 'tap';
 import { usageOf } from '../support/consumer.ts';
 import { startFleet } from '../support/fleet.ts';
@@ -11,7 +12,12 @@ suite.setTimeout(240_000);
 const canary = 'a-comment-of-the-pinned-files';
 const config = (most: number): string =>
   `# ${canary}\nrate_limits:\n  scope: replica\n  user_paths:\n    - { path: /team, limits: [{ period: day, max_requests: ${most} }] }\n`;
-const fleet = await startFleet(suite, { store: 'redis', proxies: 3, config: config(1) });
+const fleet = await startFleet(suite, {
+  store: 'redis',
+  proxies: 3,
+  config: config(1),
+  env: { NIGHT_KEY: 'a-key-of-the-night' },
+});
 const proxies = fleet.proxies as readonly [Gateway, Gateway, Gateway];
 const [first, , third] = proxies;
 
@@ -20,6 +26,7 @@ interface Pinned {
   readonly pin: { readonly revision: string } | null;
   readonly waiting_revision: string | null;
   readonly waiting_problems: readonly string[];
+  readonly unusable: readonly { readonly where: string; readonly problem: string }[];
   readonly proxies: { readonly live: number; readonly in_force: number };
 }
 
@@ -41,6 +48,16 @@ async function cap(proxy: Gateway): Promise<number | undefined> {
 
 const onAll = (what: string, holds: (proxy: Gateway) => Promise<boolean>, deadlineMs?: number): Promise<unknown> =>
   waitFor(what, async () => (await Promise.all(proxies.map(holds))).every(Boolean), deadlineMs);
+
+/** The cap is in force everywhere; the revision that has it, also in the control plane. */
+async function settled(most: number): Promise<string> {
+  await onAll(`${most} to be in force`, async (proxy) => (await cap(proxy)) === most);
+  const metrics = await first.metrics();
+  return waitFor('the control plane to follow', async () => {
+    const { config_revision: revision } = (await ask('GET')).said;
+    return metrics.includes(`gateway_config_info{revision="${revision}"`) && revision;
+  });
+}
 
 const write = (text: string): void => first.writeConfig({ 'gateway.yaml': text });
 /** `model-gateway` with these arguments; its code and what it prints. */
@@ -144,4 +161,56 @@ await test('the fleet is rolled back to the previous revision with one command',
   }
   t.match(await command('unpin'), { code: 0 });
   await onAll('the directory to count again', async (proxy) => (await cap(proxy)) === 4);
+});
+
+await test('of two pins at once one wins, on every proxy', async (t) => {
+  const current = await settled(4);
+  const asked = ['previous', current].map((revision) => ask('PUT', { revision, reason, expires_in: '2h' }));
+  for (const { status, text } of await Promise.all(asked)) t.ok([200, 409].includes(status), text);
+  const { pin } = (await ask('GET')).said;
+  const wanted = pin?.revision === current ? 4 : 3;
+  await onAll('all to be pinned', async (proxy) => (await ready(proxy)).includes('config_pinned'));
+  await onAll('all to have it', async (proxy) => (await cap(proxy)) === wanted);
+  await waitFor('all to say so', async () => (await ask('GET')).said.proxies.in_force === 3);
+  t.match((await ask('GET')).said, { pin, config_revision: pin?.revision });
+  t.equal((await ask('DELETE')).status, 200);
+  await onAll('the directory to count again', async (proxy) => (await cap(proxy)) === 4);
+});
+
+await test('a configuration that is too large is not pinned, and nothing changes', async (t) => {
+  const lines =
+    randomBytes(1_200_000)
+      .toString('base64')
+      .match(/.{1,100}/g) ?? [];
+  write(`${config(5)}# ${lines.join('\n# ')}\n`);
+  const revision = await settled(5);
+  const refused = await ask('PUT', { revision, reason, expires_in: '2h' });
+  t.match(refused, { status: 413, said: { code: 'config_too_large_to_pin' } });
+  t.match((await ask('GET')).said, { pin: null, config_revision: revision });
+});
+
+await test('a proxy that cannot use the pin keeps what it had, says why, and starts with it without the store', async (t) => {
+  const withKey = `${config(6)}providers: { night: { type: openai, api_key: "\${NIGHT_KEY}" } }\n`;
+  write(withKey);
+  const revision = await settled(6);
+  write(config(7));
+  await settled(7);
+  await third.restart({ NIGHT_KEY: undefined });
+  await ask('PUT', { revision, reason, expires_in: '2h' });
+  await waitFor('it to be told', async () => (await ready(third)).includes('config_pin_unusable'));
+  await waitFor('the others to have it', async () => (await ask('GET')).said.proxies.in_force === 2);
+  t.same(await Promise.all(proxies.map(cap)), [6, 6, 7]);
+  const [unusable] = await waitFor('its heartbeat', async () => {
+    const { said } = await ask('GET');
+    return said.unusable.length > 0 && said.unusable;
+  });
+  t.match(unusable, { where: 'proxy-3', problem: /NIGHT_KEY/ });
+  t.equal(await third.metric('gateway_config_pinned', { state: 'unusable' }), 1);
+  const lines = third.process.stdout.filter((line) => line.includes(revision) && /NIGHT_KEY/.test(line));
+  t.equal(lines.length, 1, 'one line of the log');
+  await fleet.redis?.stop();
+  await third.restart();
+  t.equal(await cap(third), 6, 'without the store, from its copy');
+  t.ok((await ready(third)).includes('config_pinned'));
+  await fleet.redis?.restart();
 });

@@ -135,6 +135,23 @@ await test('a first proxy that is killed aborts it, and has the former revision 
   await everywhere(before);
 });
 
+await test('a pin in the midst wins on every proxy, and the rollout begins anew when it ends', async (t) => {
+  const { former_revision: former } = await shown();
+  push('fake-small', 17, 60);
+  const canary = await phase('canary', former);
+  const [first] = apart(canary);
+  await waitFor('the first proxy to have it', () => had(first, canary.revision));
+  const pin = { revision: former, reason: 'a quiet night', expires_in: '1h' };
+  t.equal((await fleet.admin('/admin/config/pin', { method: 'PUT', body: pin })).status, 200);
+  await everywhere(former);
+  t.match(await phase('withdrawn'), { revision: canary.revision, reason: 'a revision is pinned' });
+  t.equal((await end({ phase: 'finished', reason: 'no' })).status, 409, 'the pin ends first');
+  t.equal((await fleet.admin('/admin/config/pin', { method: 'DELETE' })).status, 200);
+  t.match(await phase('canary'), { revision: canary.revision, former_revision: former, first: canary.first });
+  t.match(await rollout(['finish']), { code: 0 });
+  await everywhere(canary.revision);
+});
+
 await test('a newer revision replaces it, and goes on through a restart of the control plane', async (t) => {
   const { revision: former } = await shown();
   push('fake-small', 5, 1);
