@@ -144,7 +144,7 @@ const keptToDocuments = documentParts(parts, (documents) => {
   warnOfTwinKeys(managed);
 });
 const pins = new ConfigPins({ nowMs: authorityMs, log, follower: () => follower });
-const rollout = openRollout({ ...environment, config, managed, ownFolder, follower: () => follower, nowMs, log });
+const rollout = openRollout({ environment, config, managed, ownFolder, follower: () => follower, nowMs, log });
 const stateFollower = await followState({
   store,
   copyPath: join(ownFolder, 'last-good-state.json'),

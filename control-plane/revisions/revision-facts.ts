@@ -1,19 +1,17 @@
 // What is kept of a revision beside its files: its commit, how many changes it brought, and why it was rejected.
-import { setImmediate } from 'node:timers/promises';
 import type { ChangeCounts, ConfigCommit, RevisionFacts } from '../../domain/records/config-revision.ts';
 import type { LoadContext } from '../../gitops/assemble/load-context.ts';
 import { diffReadings } from '../../gitops/diff/diff-readings.ts';
 import type { ConfigEvent } from '../../gitops/follow/config-status.ts';
 import { formatProblem } from '../../gitops/read/problem.ts';
-import { withoutKeys, withoutSecrets } from '../../schemas/formats/key-shapes.ts';
+import { withoutKeys } from '../../schemas/formats/key-shapes.ts';
 import type { RevisionStore, RevisionToKeep } from '../../store/records/kept-revisions.ts';
 import { StoreUnavailable } from '../../store/state/store-unavailable.ts';
+import { mayHoldSecret } from '../secrets-in-files.ts';
 import { filesOf } from './pack-files.ts';
 
 /** Sentences that are kept of a rejection, and their characters. */
 const [mostProblems, longestProblem] = [5, 500];
-/** A shorter key of a provider stands for none, such as `EMPTY` or `ollama`. */
-const leastLetters = 20;
 
 export interface FactParts {
   readonly store: Pick<RevisionStore, 'revisions' | 'revisionFiles' | 'packedFiles'>;
@@ -36,7 +34,7 @@ export async function factsOf(
   const isOfDirectory = kind === 'applied' || kind === 'rejected';
   const changes = outcome === 'applied' ? await countChanges(parts, event) : undefined;
   const lack =
-    files === undefined ? 'unreadable' : (await mayHoldSecret(event, parts.secrets())) ? 'may_hold_secret' : undefined;
+    files === undefined ? 'unreadable' : (await mayHoldSecret(files, parts.secrets())) ? 'may_hold_secret' : undefined;
   return {
     instance: parts.instance,
     ...(isOfDirectory ? await commit : await earlierCommit(parts.store, revision)),
@@ -59,18 +57,6 @@ async function earlierCommit(store: FactParts['store'], revision: string): Promi
 function problemsOf(sentences: readonly string[]): Partial<RevisionFacts> {
   const first = sentences.slice(0, mostProblems).map((each) => withoutKeys(each.slice(0, longestProblem)));
   return { problems: first, problem_count: sentences.length };
-}
-
-/** Whether a secret seems to be written out in the files: it must not come into a database. */
-async function mayHoldSecret({ files = [] }: ConfigEvent, secrets: readonly string[]): Promise<boolean> {
-  const sought = secrets.filter(({ length }) => length >= leastLetters);
-  for (const { bytes } of files) {
-    const text = Buffer.from(bytes).toString('utf8');
-    if (withoutSecrets(text, sought) !== text) return true;
-    // Large ones take their time in this thread, which answers operators.
-    await setImmediate();
-  }
-  return false;
 }
 
 /** A start does not know what was in force before: then the files that were kept last say it. */

@@ -27,6 +27,7 @@ import type { Document } from '../../store/state/state-store.ts';
 import type { Fleet } from '../fleet.ts';
 import { createCommitter, type DocumentStore } from '../managed/commit.ts';
 import { storedKind } from '../managed/stored-kind.ts';
+import { mayHoldSecret } from '../secrets-in-files.ts';
 import { rolledProxy } from './rolled-proxies.ts';
 import type { RolloutReading } from './rollout-metrics.ts';
 
@@ -43,6 +44,8 @@ export interface RolloutKeeperParts {
   readonly rollout: () => Rollout | undefined;
   /** Undefined: they are not known any more. */
   readonly filesOf: (revision: string) => Promise<readonly SourceFile[] | undefined>;
+  /** Those that are known: files that hold one are not stored. */
+  readonly secrets: () => readonly string[];
   /** Unix milliseconds. */
   readonly nowMs: () => number;
   readonly log: Pick<Log, 'warn' | 'info'>;
@@ -68,8 +71,8 @@ export class RolloutKeeper {
   /** What the directory holds and waits, and since when. */
   #waiting: Deciding['waiting'];
   #trouble: string | undefined;
-  /** A revision whose files are too large for a document. */
-  #tooLarge: string | undefined;
+  /** A revision whose files cannot be in a document. */
+  #unstored: string | undefined;
 
   constructor(parts: RolloutKeeperParts) {
     this.#parts = parts;
@@ -161,20 +164,27 @@ export class RolloutKeeper {
     };
   }
 
-  /** The files of the stable revision, packed. Undefined: they are too many for a document, so that every revision is for all at once. */
+  /** The files of the stable revision, packed. Undefined: they cannot be in a document, so that every revision is for all at once. */
   async #filesFor({ stable, gates }: RolloutState, current: ConfigRollout | undefined): Promise<string | undefined> {
     if (!gates) return '';
     if (current?.stable === stable && current.files !== '') return current.files;
-    if (stable === this.#tooLarge) return undefined;
+    if (stable === this.#unstored) return undefined;
     const found = await this.#parts.filesOf(stable);
     if (found === undefined) throw new FilesUnknown(`the files of revision ${stable} are not known`);
+    if (await mayHoldSecret(found, this.#parts.secrets()))
+      return this.#leaveOut(
+        stable,
+        'cannot be rolled out, because a secret seems to be written out in it (write a reference to it)',
+      );
     const files = await packFiles(found);
     if (files.length <= mostCharacters) return files;
-    this.#tooLarge = stable;
-    this.#parts.log.warn(
-      `the configuration is too large to be rolled out (${files.length} bytes packed, at most ${mostCharacters}): each revision is in force everywhere at once`,
-    );
-    return undefined;
+    const size = `${files.length} bytes packed, at most ${mostCharacters}`;
+    return this.#leaveOut(stable, `is too large to be rolled out (${size})`);
+  }
+
+  #leaveOut(revision: string, why: string): undefined {
+    this.#unstored = revision;
+    this.#parts.log.warn(`the configuration ${why}: each revision is in force everywhere at once`);
   }
 
   #nowMs(): number {

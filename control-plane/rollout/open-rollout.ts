@@ -6,15 +6,16 @@ import { ConfigRollouts } from '../../plane/config-rollouts.ts';
 import type { Document } from '../../store/state/state-store.ts';
 import type { ConfigInForce } from '../config-in-force.ts';
 import { filesInForce } from '../files-in-force.ts';
+import { knownSecrets, type SecretSources } from '../known-secrets.ts';
 import { RolloutKeeper, type RolloutKeeperParts } from './keep-rollout.ts';
 import { createRolloutLines } from './rollout-lines.ts';
 
 export interface RolloutParts extends Pick<RolloutKeeperParts, 'nowMs' | 'log'> {
-  readonly configDirectory: string;
   /** Where this process keeps its copy of the files in force. */
   readonly ownFolder: string;
+  readonly environment: SecretSources['environment'] & { readonly configDirectory: string };
   readonly config: Pick<ConfigInForce, 'declared'>;
-  readonly managed: { readonly documents: readonly Document[] };
+  readonly managed: SecretSources['managed'] & { readonly documents: readonly Document[] };
   /** Undefined before the configuration is followed. */
   readonly follower: () => Pick<Follower, 'given' | 'status'> | undefined;
 }
@@ -30,7 +31,7 @@ export interface OpenRollout {
 }
 
 export function openRollout(parts: RolloutParts): OpenRollout {
-  const { config, managed, configDirectory, ownFolder, follower, nowMs, log } = parts;
+  const { config, managed, environment, ownFolder, follower, nowMs, log } = parts;
   const rollouts = new ConfigRollouts({ instance: undefined, follower });
   const tell = createRolloutLines(log);
   return {
@@ -47,7 +48,8 @@ export function openRollout(parts: RolloutParts): OpenRollout {
         documents: () => managed.documents,
         status: (): FollowStatus | undefined => follower()?.status(),
         rollout: () => config.declared.rollout,
-        filesOf: (revision) => filesInForce(configDirectory, ownFolder, revision),
+        filesOf: (revision) => filesInForce(environment.configDirectory, ownFolder, revision),
+        secrets: () => knownSecrets({ environment, managed, config: config.declared }),
         nowMs,
         log,
       });

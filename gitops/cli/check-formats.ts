@@ -133,8 +133,16 @@ function annotateComparison(diff: Comparison): string[] {
       'Changed',
       diff.changes.filter((change) => !isLooser(change)),
     ),
-    ...sayComparison(diff).map((line) => data(line).replace(/^::/, ' ::')),
+    ...sayComparison(diff).map((line) => plainLine(data(line))),
   ];
+}
+
+/**
+ * A line of a log that a GitHub runner takes for no command. It looks for `::` behind blanks, and for `##[` anywhere; an invisible blank without
+ * width keeps both apart.
+ */
+export function plainLine(line: string): string {
+  return line.replace(/^\s*(?=::)/, '$&\u200B').replaceAll('##[', '##\u200B[');
 }
 
 /** An annotation of a whole change. */

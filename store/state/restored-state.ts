@@ -1,6 +1,6 @@
 // The state that a deliberate restore puts into the store: an older one, in force as another store, with the resets of now.
 import { randomUUID } from 'node:crypto';
-import { budgetResets, managedCacheResets, resets } from '../../domain/documents/kinds.ts';
+import { budgetResets, configRollouts, managedCacheResets, resets } from '../../domain/documents/kinds.ts';
 import { placeOf } from './lineage.ts';
 import { furtherReset, reseededKind } from './merge-states.ts';
 import { type Document, newMark, type StoredState } from './state-store.ts';
@@ -9,13 +9,20 @@ const resetKinds: ReadonlySet<string> = new Set([resets, budgetResets, managedCa
 
 /**
  * The documents of `source`, under a new id, so that every process takes them over instead of writing back what it has in force. Resets
- * of `current` that have come further stay: counters and answers of before a reset never count again.
+ * of `current` that have come further stay: counters and answers of before a reset never count again. The rollout of the
+ * configuration is never that of the source: an older one holds older files, which all proxies would put in force. Without one, the
+ * control plane begins with the revision in force.
  */
 export function restoredState(current: StoredState, source: StoredState): StoredState {
   const revision = Math.max(current.revision, source.revision) + 1;
   const mark = newMark();
-  const documents = new Map(source.documents.map((document) => [placeOf(document), document]));
+  const documents = new Map(
+    source.documents.flatMap((document) =>
+      document.kind === configRollouts.kind ? [] : [[placeOf(document), document]],
+    ),
+  );
   for (const own of current.documents) {
+    if (own.kind === configRollouts.kind && source !== current) documents.set(placeOf(own), own);
     if (!resetKinds.has(own.kind)) continue;
     const other = documents.get(placeOf(own));
     documents.set(placeOf(own), other === undefined ? own : furtherReset(own, other));

@@ -46,7 +46,9 @@ async function changeSince({ put }: Stand, keep: () => Promise<void>): Promise<v
   await put('rate_limit', 'old', { cap: 1 });
   await put('auth_key', 'k', key('k', true));
   await put('reset_epoch', 'r', { epoch: 1 });
+  await put('config_rollout', 'fleet', { stable: 'older', gates: true, files: 'older' });
   await keep();
+  await put('config_rollout', 'fleet', undefined);
   await put('reset_epoch', 'r', { epoch: 4 });
   await put('auth_key', 'k', key('k', false));
   await put('rate_limit', 'old', undefined);

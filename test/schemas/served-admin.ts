@@ -173,6 +173,7 @@ export async function startAdmin(t: Test, { keys = [], records }: AdminOptions =
     status: () => undefined,
     rollout,
     filesOf,
+    secrets: () => [],
     nowMs,
     log: quiet,
   };
@@ -182,6 +183,7 @@ export async function startAdmin(t: Test, { keys = [], records }: AdminOptions =
   const pinnable = {
     previous: async () => undefined,
     filesOf: async () => [{ name: 'a.yaml', path: 'a.yaml', bytes: Buffer.from('{}') }],
+    secrets: () => [],
   };
   await app.register(managedRoutes(configPinResource(pinnable)), { parts: { store, fleet, status: config, nowMs } });
   const recorded = { records: () => records, report: () => undefined, access, nowMs };

@@ -7,11 +7,18 @@ import type { PinnableRevisions } from './pins.ts';
 
 /**
  * `status`: of this control plane. `inForce`: the files of what is in force here, if it is of this revision; they are there without the store.
+ * `secrets`: those that are known.
  */
 export function pinnableRevisions(
   store: Pick<RevisionStore, 'revisions' | 'revisionFiles' | 'packedFiles'>,
   status: () => Pick<FollowStatus, 'revision' | 'given'> | undefined,
-  inForce: (revision: string) => Promise<readonly SourceFile[] | undefined>,
+  {
+    inForce,
+    secrets,
+  }: {
+    readonly inForce: (revision: string) => Promise<readonly SourceFile[] | undefined>;
+    readonly secrets: () => readonly string[];
+  },
 ): PinnableRevisions {
   return {
     async previous() {
@@ -24,5 +31,6 @@ export function pinnableRevisions(
       return before?.revision;
     },
     filesOf: async (revision) => (await inForce(revision)) ?? filesOf(store, revision),
+    secrets,
   };
 }

@@ -15,6 +15,7 @@ import { refusal } from '../../errors.ts';
 import { type Known, refuseUnset, signature } from '../../managed/known.ts';
 import { createBodyReader, invalid, readExpiry, readWords } from '../../managed/read-body.ts';
 import type { Named } from '../../managed/resource.ts';
+import { mayHoldSecret } from '../../secrets-in-files.ts';
 
 /** The revisions whose files are kept. */
 export interface PinnableRevisions {
@@ -22,6 +23,8 @@ export interface PinnableRevisions {
   previous(): Promise<string | undefined>;
   /** The files of a revision, unexpanded; undefined: they are not kept. Rejects with `StoreUnavailable`. */
   filesOf(revision: string): Promise<readonly SourceFile[] | undefined>;
+  /** Those that are known: files that hold one are not stored. */
+  secrets(): readonly string[];
 }
 
 export interface WantedPin extends Named {
@@ -89,6 +92,10 @@ async function packedFiles(revision: string, revisions: PinnableRevisions): Prom
   const files = await revisions.filesOf(revision);
   if (files === undefined) {
     const what = `No files of a revision "${revision}" are kept`;
+    throw refusal('config_revision_not_found', { param: 'revision', fill: { what } });
+  }
+  if (await mayHoldSecret(files, revisions.secrets())) {
+    const what = `No files of revision "${revision}" can be pinned, because a secret seems to be written out in them: write a reference`;
     throw refusal('config_revision_not_found', { param: 'revision', fill: { what } });
   }
   const packed = await packFiles(files);

@@ -1,5 +1,5 @@
 // A comparison of git with what runs as annotations of a GitHub runner: one for each condition that holds, one for the whole.
-import { titled } from '../../cli/check-formats.ts';
+import { plainLine, titled } from '../../cli/check-formats.ts';
 import { type DriftReport, headline } from './report.ts';
 import { driftText } from './write-text.ts';
 
@@ -8,9 +8,6 @@ export function driftAnnotations(report: DriftReport): string {
   return [
     ...report.failed.map((sentence) => titled('error', title, sentence)),
     titled(headline(report).startsWith('No drift') ? 'notice' : 'warning', title, headline(report)),
-    // A line of the log that begins with two colons would be a command.
-    ...driftText(report)
-      .split('\n')
-      .map((line) => line.replace(/^::/, ' ::')),
+    ...driftText(report).split('\n').map(plainLine),
   ].join('\n');
 }

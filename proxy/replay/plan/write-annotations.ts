@@ -1,5 +1,5 @@
 // A plan as annotations of a GitHub runner, which shows ten of a step: one for the change, one for refusals, one for the rest.
-import { titled } from '../../../gitops/cli/check-formats.ts';
+import { plainLine, titled } from '../../../gitops/cli/check-formats.ts';
 import type { PlanReport } from './report.ts';
 import { sayCost, sayMove, sayRefusals } from './say.ts';
 import { planText } from './write-text.ts';
@@ -16,9 +16,6 @@ export function planAnnotations(report: PlanReport): string {
   return [
     ...failed.map((sentence) => titled('error', `Plan since ${against}`, sentence)),
     ...notes,
-    // A line of the log that begins with two colons would be a command.
-    ...planText(report)
-      .split('\n')
-      .map((line) => line.replace(/^::/, ' ::')),
+    ...planText(report).split('\n').map(plainLine),
   ].join('\n');
 }

@@ -28,8 +28,9 @@ export const allConfigRoutes: FastifyPluginAsync<{ parts: AllConfigParts }> = as
   await app.register(configRoutes, { parts: { ...parts, inForce: () => config } });
   await app.register(driftRoutes, { parts });
   const { settings, ownFolder } = differences;
-  const revisions = pinnableRevisions(parts.records, parts.status, (revision) => {
-    return filesInForce(settings.configDirectory, ownFolder, revision);
+  const revisions = pinnableRevisions(parts.records, parts.status, {
+    inForce: (revision) => filesInForce(settings.configDirectory, ownFolder, revision),
+    secrets: parts.secrets,
   });
   await app.register(managedRoutes(configPinResource(revisions)), { parts });
   await app.register(configRolloutRoutes, { parts });
