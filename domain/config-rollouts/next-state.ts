@@ -59,12 +59,14 @@ const mostRestarts = 1;
 export function nextState(state: RolloutState | undefined, facts: RolloutFacts): RolloutState | undefined {
   const { own } = facts;
   if (own.isReading) return state;
-  if (own.isPinned) return withdrawn(state, facts, 'a revision is pinned');
+  // What was aborted stays so: it is not tried again when the pin ends.
+  if (own.isPinned) return state?.trial?.phase === 'aborted' ? state : withdrawn(state, facts, 'a revision is pinned');
   if (own.rollout === undefined) return withoutRollout(state, facts);
   if (state?.gates !== true) return { stable: own.inForce, gates: true, ...keptTrial(state) };
   const { trial } = state;
   const candidate = own.waiting?.revision;
-  if (candidate === undefined) return withdrawn(state, facts, 'the directory no longer holds the revision');
+  if (candidate === undefined)
+    return stillRead(state, facts) ?? withdrawn(state, facts, 'the directory no longer holds the revision');
   if (trial?.revision === candidate) {
     if (trial.phase === 'canary') return judged(state, trial, facts, own.rollout);
     // What is finished is stable: this process takes it in a moment.
@@ -131,11 +133,28 @@ function withdrawn(state: RolloutState | undefined, { nowMs }: RolloutFacts, why
   return ended(state, trial, { phase: 'withdrawn', reason: trial.reason ?? why }, nowMs);
 }
 
+/**
+ * The state of a trial that live proxies read in their directories, and this process does not: it is behind them, as one of two control planes
+ * may be, or ahead. Undefined: there is none, or its time is long over.
+ */
+function stillRead(state: RolloutState, facts: RolloutFacts): RolloutState | undefined {
+  const { trial } = state;
+  const { own, proxies, nowMs } = facts;
+  const isRead = proxies.some(({ isLive, waiting, revision }) => isLive && (waiting ?? revision) === trial?.revision);
+  if (trial === undefined || own.rollout === undefined || !isRead) return undefined;
+  if (trial.phase === 'aborted') return state;
+  if (trial.phase !== 'canary' || nowMs > trial.untilMs + graceMs) return undefined;
+  const next = judged(state, trial, facts, own.rollout);
+  // Without its files, it is not made stable here.
+  return next.stable === state.stable ? next : state;
+}
+
 function begun(
   state: RolloutState,
   { candidate, rollout }: { readonly candidate: string; readonly rollout: Rollout },
-  { own, proxies, nowMs }: RolloutFacts,
-): RolloutState {
+  facts: RolloutFacts,
+): RolloutState | undefined {
+  const { own, proxies, nowMs } = facts;
   const live = proxies.filter(({ isLive }) => isLive);
   const fleet = proxies.filter(({ isLive, heardMs }) => isLive || nowMs - heardMs < fleetMemoryMs);
   const trial = { revision: candidate, beganMs: nowMs, untilMs: nowMs };
@@ -152,15 +171,7 @@ function begun(
     .sort((a, b) => Number(before.includes(b)) - Number(before.includes(a)) || (a < b ? -1 : 1));
   const isPatient = nowMs - (own.waiting?.sinceMs ?? nowMs) < gatherMs;
   if (count === 0 || able.length === 0 || (able.length < count && isPatient)) {
-    // Whatever was tried before is no longer in the directory.
-    const { trial: last } = state;
-    if (last?.phase !== 'canary' && last?.phase !== 'aborted') return state;
-    return ended(
-      state,
-      last,
-      { phase: 'withdrawn', reason: last.reason ?? 'the directory holds another revision' },
-      nowMs,
-    );
+    return stillRead(state, facts) ?? withdrawn(state, facts, 'the directory holds another revision');
   }
   const untilMs = nowMs + durationMs(rollout.for);
   return { ...state, trial: { ...trial, phase: 'canary', proxies: able.slice(0, count), untilMs } };

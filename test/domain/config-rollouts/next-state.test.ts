@@ -139,6 +139,7 @@ function begun(names = ['p1', 'p2', 'p3']): Model {
   return model;
 }
 
+const noneSeen: Sightings = { of: '', atMs: 0, all: new Map() };
 const phaseOf = (model: Model): string | undefined => model.state?.trial?.phase;
 const inForce = (model: Model): (string | undefined)[] => [...model.proxies.values()].map((each) => each.inForce);
 const counted = (counts: Partial<RevisionCounts>): RevisionCounts => ({ ...noCounts, ...counts });
@@ -300,7 +301,7 @@ await test('without a rollout the next revision is for all, and late proxies are
     },
   ];
   const own: Deciding = { inForce: 'b', rollout: undefined, waiting: undefined, isReading: false, isPinned: false };
-  const facts = { own, proxies, sightings: { of: '', atMs: 0, all: new Map() }, nowMs: model.nowMs };
+  const facts = { own, proxies, sightings: noneSeen, nowMs: model.nowMs };
   const open = nextState({ stable: 'b', gates: true }, facts);
   t.same(open, { stable: 'b', gates: false });
   t.same(nextState(open, { ...facts, own: { ...own, inForce: 'c' } }), { stable: 'c', gates: false });
@@ -311,6 +312,26 @@ await test('without a rollout the next revision is for all, and late proxies are
     'before the directory is read',
   );
   t.match(nextState(model.state, { ...facts, own: { ...own, isPinned: true } })?.trial, { phase: 'withdrawn' });
+});
+
+await test('neither a pin nor a control plane that reads later takes back what proxies still read', (t) => {
+  const model = begun();
+  const behind = (phase: string): void => {
+    for (const directory of ['a', 'older']) {
+      model.own.directory = directory;
+      model.tick(4);
+      t.match(model.state?.trial, { revision: 'b', phase });
+    }
+  };
+  behind('canary');
+  (model.proxies.get('p1') as ModelledProxy).rejected = 'b';
+  behind('aborted');
+  const own = { ...model.deciding(), inForce: 'p', isPinned: true };
+  t.equal(nextState(model.state, { own, proxies: [], sightings: noneSeen, nowMs: model.nowMs }), model.state);
+  model.push('a');
+  model.tick(3);
+  t.equal(phaseOf(model), 'withdrawn');
+  t.end();
 });
 
 const names = ['p1', 'p2', 'p3', 'p4', 'p5'];
