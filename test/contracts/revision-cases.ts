@@ -37,6 +37,16 @@ const inForce = (instance: string, revision: string, sinceMs: number): NotedVerd
 };
 
 const cases: Readonly<Record<string, Case>> = {
+  async 'a revision that no database takes as a text is not kept, and keeps out nothing else'(t, engine) {
+    const { store } = await engine.start(t);
+    await keep(store, ['a']);
+    const { revision } = revisionOf(['a']);
+    const noted = [inForce('odd', '\0', 1), inForce('p1', revision, 2)];
+    t.same(await store.noteVerdicts(noted, ['odd', 'p1'], 3), ['odd']);
+    t.match(await store.revisions(), [{ verdicts: [{ instance: 'p1', in_force_ms: 2 }] }]);
+    t.equal(await store.revisionFiles('\0'), undefined);
+  },
+
   async 'a revision names the files that it lacks, and is kept with all that is known of it once they are there'(
     t,
     engine,

@@ -2,6 +2,7 @@
 import type { ProxyVerdict, RevisionFile } from '../../../../domain/records/config-revision.ts';
 import type { ListedRevision, PackedFile } from '../../kept-revisions.ts';
 import type { Row, Statements } from '../database.ts';
+import { plainText } from '../plain-values.ts';
 
 export async function listRevisions(statements: Statements): Promise<ListedRevision[]> {
   const rows = await statements.all('SELECT * FROM config_revision ORDER BY id DESC');
@@ -46,7 +47,7 @@ export async function filesOfRevision(
 ): Promise<{ hash: string; files: RevisionFile[] } | undefined> {
   const [entry] = await statements.all(
     'SELECT hash, content FROM config_revision WHERE revision = ? AND content IS NOT NULL ORDER BY id DESC LIMIT 1',
-    revision,
+    plainText(revision),
   );
   if (entry === undefined) return undefined;
   const rows = await statements.all(

@@ -29,11 +29,15 @@ export async function noteVerdicts(
   atMs: number,
 ): Promise<string[]> {
   const isLive = statements.dialect.isOneOf('instance', 'TEXT');
+  const names = live.map(plainText);
   const lacking: string[] = [];
   const touched = new Set<number>();
   for (const { instance: name, revision, verdict, sinceMs, problems } of noted) {
     const instance = plainText(name);
-    const [row] = await statements.all('SELECT max(id) AS id FROM config_revision WHERE revision = ?', revision);
+    const [row] = await statements.all(
+      'SELECT max(id) AS id FROM config_revision WHERE revision = ?',
+      plainText(revision),
+    );
     const entry = Number(row?.['id'] ?? 0);
     const isInForce = verdict === 'in_force';
     if (isInForce)
@@ -58,9 +62,9 @@ export async function noteVerdicts(
       `DELETE FROM config_verdict WHERE entry = ? AND NOT (${isLive}) AND instance NOT IN (SELECT instance FROM config_verdict
          WHERE entry = ? AND NOT (${isLive}) ORDER BY coalesce(until_ms, in_force_ms, rejected_ms) DESC LIMIT ${mostGone})`,
       entry,
-      live,
+      names,
       entry,
-      live,
+      names,
     );
   return lacking;
 }
