@@ -64,7 +64,10 @@ await test('a wrong command says what is wrong with it, in one sentence', async 
     [['a', '--stric'], 'the option --stric is unknown; did you mean "--strict"?'],
     [['a', '-x'], 'the option -x is unknown'],
     [['a', '--format'], '--format needs a value: text, json, github or markdown; with --test also junit'],
-    [['a', '--format', 'jsn'], 'the format "jsn" is unknown; did you mean "json"?; known are text, json, github, markdown'],
+    [
+      ['a', '--format', 'jsn'],
+      'the format "jsn" is unknown; did you mean "json"?; known are text, json, github, markdown',
+    ],
     [['--diff', '--strict', 'a'], '--diff needs a value: a directory, or a branch, tag or commit of git'],
     [['a', '--strict=no'], '--strict takes no value'],
   ];
