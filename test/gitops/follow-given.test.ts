@@ -76,6 +76,8 @@ await test('what is given while an edit is being loaded is in force, and the edi
     return load(files, ...rest);
   };
   const { follower, applied } = await start(t, directory, { given: () => current, load: slowly });
+  // The first refresh, which does not decide about an edit, has ended.
+  await follower.reload();
   writeFileSync(join(directory, 'a.yaml'), limit(20));
   const reloaded = follower.reload();
   await loading.promise;
