@@ -1,6 +1,7 @@
 // `model-gateway check DIR --test`: what is wrong with a configuration, and which of its tests fail.
-import { checkConfig } from '../../gitops/cli/check.ts';
+
 import { type Command, readCommand } from '../../gitops/cli/check-command.ts';
+import { checkConfig } from '../../gitops/cli/check-directory.ts';
 import type { Problem } from '../../gitops/read/problem.ts';
 import { parseFlag, type Variables } from '../../schemas/variables.ts';
 import { compileForTests } from './compiled.ts';

@@ -107,7 +107,7 @@ const refused: [variable: string, value: string, says: RegExp][] = [
   ['GATEWAY_ADMIN_PORT', '٨٠٨١', /from 0 to 65535/],
   ['GATEWAY_ADMIN_HOST', 'http://localhost', /without a port/],
   ['GATEWAY_ADMIN_HOST', 'a b', /without a port/],
-  ['GATEWAY_CONFIG_COMMIT', 'a commit', /must be a commit/],
+  ['GATEWAY_CONFIG_COMMIT', 'two words', /must be a commit/],
   ['GATEWAY_MASTER_KEY', 'two words', /visible ASCII/],
   ['GATEWAY_MASTER_KEY', 'line\nbreak', /visible ASCII/],
   ['GATEWAY_MASTER_KEY', 'schlüssel', /visible ASCII/],

@@ -105,7 +105,7 @@ await test('model-gateway start answers, copies the configuration of the quick s
   t.match(exported, { code: 0, stdout: /written: config\/manual\.yaml/ });
   t.match(
     readFileSync(join(folder, 'config/manual.yaml'), 'utf8'),
-    /# launch day\n[\s\S]*max_requests: 9[\s\S]*source: fast/,
+    /source: fast[\s\S]*# launch day\n[\s\S]*max_requests: 9/,
   );
   t.match(await gateway('check', 'config', '--strict'), { code: 0, stdout: /^config: ok/m });
 

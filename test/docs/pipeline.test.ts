@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { marked, type Token } from 'marked';
 import { test } from 'tap';
-import { checkConfig } from '../../gitops/cli/check.ts';
+import { checkConfig } from '../../gitops/cli/check-directory.ts';
 import { fenced, safe } from '../../gitops/gate/markdown.ts';
 import { pagePullRequests } from '../support/pull-requests.ts';
 import { temporaryDirectory } from '../support/teardown.ts';

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
-import { checkConfig } from '../../gitops/cli/check.ts';
+import { checkConfig } from '../../gitops/cli/check-directory.ts';
 import { fingerprintDirectory } from '../../gitops/follow/fingerprint.ts';
 import { recallLastGood } from '../../gitops/follow/last-good.ts';
 import { readDirectory } from '../../gitops/read/read.ts';

@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writ
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'tap';
-import { checkConfig } from '../../gitops/cli/check.ts';
+import { checkConfig } from '../../gitops/cli/check-directory.ts';
 
 const repository = join(import.meta.dirname, '../..');
 const fixture = (name: string): string => join('test/fixtures/config', name);

@@ -6,7 +6,7 @@ import { test } from 'tap';
 import { loadFiles } from '../../gitops/assemble/load.ts';
 import { loadOffThread } from '../../gitops/assemble/load-off-thread.ts';
 import { checkRateLimits } from '../../gitops/check/check-rate-limits.ts';
-import { checkConfig } from '../../gitops/cli/check.ts';
+import { checkConfig } from '../../gitops/cli/check-directory.ts';
 import { ConfigRejected } from '../../gitops/follow/config-rejected.ts';
 import type { ConfigEvent } from '../../gitops/follow/config-status.ts';
 import { followConfig } from '../../gitops/follow/follow.ts';

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
 import { stringify } from 'yaml';
-import { checkConfig } from '../../gitops/cli/check.ts';
+import { checkConfig } from '../../gitops/cli/check-directory.ts';
 import { mountListener } from '../support/listener-files.ts';
 import { temporaryDirectory } from '../support/teardown.ts';
 

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'tap';
 import { parse } from 'yaml';
-import { checkConfig } from '../../gitops/cli/check.ts';
+import { checkConfig } from '../../gitops/cli/check-directory.ts';
 import { type Teardown, temporaryDirectory } from '../support/teardown.ts';
 
 const top = join(import.meta.dirname, '../..');

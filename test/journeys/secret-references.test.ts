@@ -2,7 +2,7 @@
 import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { t as suite, test } from 'tap';
-import { checkConfig } from '../../gitops/cli/check.ts';
+import { checkConfig } from '../../gitops/cli/check-directory.ts';
 import { startFakeClouds } from '../support/fake-clouds.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { startFakeVault } from '../support/fake-vault.ts';

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { test } from 'tap';
 import { parse } from 'yaml';
-import { checkConfig } from '../../../gitops/cli/check.ts';
+import { checkConfig } from '../../../gitops/cli/check-directory.ts';
 import { checked } from './fixture.ts';
 
 const one = (name: string, rest: string): string => `tests:\n  - name: ${name}\n    ${rest}\n`;

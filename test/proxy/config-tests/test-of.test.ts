@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'tap';
 import { parse } from 'yaml';
 import type { AuditEntry } from '../../../domain/records/audit-entry.ts';
-import { checkConfig } from '../../../gitops/cli/check.ts';
+import { checkConfig } from '../../../gitops/cli/check-directory.ts';
 import { testOfEntry } from '../../../gitops/config-tests/test-of-entry.ts';
 import { testOfExplanation } from '../../../gitops/config-tests/test-of-explanation.ts';
 import { compileForTests } from '../../../proxy/config-tests/compiled.ts';

@@ -1,13 +1,15 @@
 // A plan with what stands around the traffic: what operators have set, what budgets had spent, and the requests that fill windows before it.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'tap';
+import { t as suite, test } from 'tap';
 import { hasherOf, renamedLine } from '../../../domain/records/hash-names.ts';
 import { hashedHead } from '../../../domain/replays/live-settings.ts';
 import { type LiveSettings, readTrafficHead } from '../../../domain/replays/traffic-head.ts';
 import { openRecordStore } from '../../../store/records/open-records.ts';
 import { openStateStore } from '../../../store/state/open.ts';
-import { base, directoryOf, fileOf, folder, impactOf, perMinute, run, startMs, traffic } from './planned.ts';
+import { base, directoryOf, fileOf, impactOf, openFolder, perMinute, run, startMs, traffic } from './planned.ts';
+
+const folder = openFolder(suite);
 
 const said = {
   created_at: '2026-03-01T00:00:00Z',

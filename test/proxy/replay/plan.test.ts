@@ -2,9 +2,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { test } from 'tap';
+import { t as suite, test } from 'tap';
 import type { TrafficLine } from '../../../domain/records/traffic.ts';
-import { base, directoryOf, fileOf, folder, impactOf, perMinute, provider, run, traffic } from './planned.ts';
+import { base, directoryOf, fileOf, impactOf, openFolder, perMinute, provider, run, traffic } from './planned.ts';
+
+const folder = openFolder(suite);
 
 await test('rules refuse, and a loosened one admits again', async (t) => {
   const { refusals } = await impactOf(perMinute({ max_requests: 20 }), traffic(30));

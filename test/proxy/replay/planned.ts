@@ -1,16 +1,21 @@
 // Configurations and files of traffic for tests of plans, and the plan of them.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { t as suite } from 'tap';
 import { stringify } from 'yaml';
 import type { TrafficLine } from '../../../domain/records/traffic.ts';
 import { plan } from '../../../proxy/replay/plan/plan.ts';
 import type { ImpactReport, PlanReport } from '../../../proxy/replay/plan/report.ts';
-import { temporaryDirectory } from '../../support/teardown.ts';
+import { type Teardown, temporaryDirectory } from '../../support/teardown.ts';
 
 export const startMs = Date.parse('2026-03-02T09:00:00Z');
-export const folder = temporaryDirectory(suite, 'gateway-plan');
+let folder = '';
 let files = 0;
+
+/** The folder of one suite, in which the files are made from now on. */
+export function openFolder(suite: Teardown): string {
+  folder = temporaryDirectory(suite, 'gateway-plan');
+  return folder;
+}
 
 const price = (input: number) => ({ input_per_mtok: input, output_per_mtok: 0 });
 /** A machine that plans has neither. */

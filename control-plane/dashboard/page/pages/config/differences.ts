@@ -41,7 +41,7 @@ export interface Change {
 export interface DiskState {
   readonly directory: string;
   readonly config_revision: string;
-  readonly config_source: 'directory' | 'last-good' | 'pinned';
+  readonly config_source: 'directory' | 'last-good' | 'pinned' | 'rollout';
   readonly applied_at: string | null;
   readonly disk_revision: string;
   readonly same: boolean;
@@ -58,7 +58,7 @@ export function OnDisk({ of }: { readonly of: DiskState }): View {
     ? (['good', 'In force'] as const)
     : problems.length > 0
       ? (['bad', 'Rejected'] as const)
-      : (['warn', 'Being read'] as const);
+      : (['warn', config_source === 'pinned' || config_source === 'rollout' ? 'Waits' : 'Being read'] as const);
   return html`<section class="card config-disk">
     <div class="page-head">
       <h2>On disk</h2>
@@ -67,7 +67,7 @@ export function OnDisk({ of }: { readonly of: DiskState }): View {
     <dl class="facts">
       <dt>Directory</dt><dd><code>${directory}</code></dd>
       <dt>In force</dt>
-      <dd><code>${config_revision}</code> ${config_source === 'last-good' && html`<${Badge} tone="warn">the last good copy</${Badge}>`}${config_source === 'pinned' && html`<${Badge} tone="warn">pinned</${Badge}>`}
+      <dd><code>${config_revision}</code> ${config_source === 'last-good' && html`<${Badge} tone="warn">the last good copy</${Badge}>`}${config_source === 'pinned' && html`<${Badge} tone="warn">pinned</${Badge}>`}${config_source === 'rollout' && html`<${Badge} tone="info">before a rollout</${Badge}>`}
         ${applied_at !== null && html` <span class="quiet small">put in force <${TimeText} at=${applied_at} /></span>`}</dd>
       ${!same && html`<dt>On disk</dt><dd><code>${disk_revision}</code></dd>`}
     </dl>
@@ -79,11 +79,19 @@ export function OnDisk({ of }: { readonly of: DiskState }): View {
   </section>`;
 }
 
+const justChanged = 'The content has just changed, and is put in force as soon as it stays the same for a moment.';
+const waitsFor: Readonly<Record<DiskState['config_source'], string>> = {
+  directory: justChanged,
+  'last-good': justChanged,
+  pinned: 'A revision is pinned: the content of the directory waits until the pin ends.',
+  rollout: 'The content of the directory waits for its rollout.',
+};
+
 function Waiting({ of }: { readonly of: DiskState }): View {
-  const { problems, files, complete } = of;
+  const { problems, files, complete, config_source: source } = of;
   return html`${
     problems.length === 0
-      ? html`<p>The content has just changed, and is put in force as soon as it stays the same for a moment.</p>`
+      ? html`<p>${waitsFor[source]}</p>`
       : html`<p>${plural(problems.length, 'mistake')} to correct; until then the configuration before stays in force.</p>
         <${Problems} of=${problems} />`
   }

@@ -129,6 +129,7 @@ function columnsFor({ config_revision: wanted, state_revision: state }: Status['
       cell: ({ config_revision, config_source }) => html`<span>
         <${Revision} text=${config_revision} isWanted=${config_revision === wanted} />
         ${config_source === 'pinned' && html` <${Badge} tone="warn" title="An operator has pinned this revision">pinned</${Badge}>`}
+        ${config_source === 'rollout' && html` <${Badge} tone="info" title="It stays with this revision while another one is rolled out">before a rollout</${Badge}>`}
         ${config_source === 'last-good' && html` <${Badge} tone="warn" title="The directory was not usable when it started">last good copy</${Badge}>`}
       </span>`,
     },
