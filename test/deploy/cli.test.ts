@@ -85,6 +85,7 @@ await test('a list of keys says which of them open the admin API', async (t) => 
   t.teardown(() => server.close());
   const { port } = server.address() as AddressInfo;
   process.env['GATEWAY_MASTER_KEY'] = 'sk-master';
+  t.teardown(() => delete process.env['GATEWAY_MASTER_KEY']);
   t.match(await gateway('keys', 'list', '--url', `http://127.0.0.1:${port}`), {
     stdout: 'key-1  active  /team-a  Ann  role viewer\nkey-1  active  /team-a  Ann\n',
   });

@@ -307,7 +307,7 @@ await test('patience ends when it says: first byte, first event, silence, all of
   const stalled = (await call(true, short)).answer as UpstreamAnswer;
   t.match((await drain(stalled)).failure, timedOut(/stream_idle/));
   await provider.behave({ kind: 'sse', chunks: Array.from({ length: 400 }, () => [': still here\n\n', 20]).flat() });
-  const endless = (await call(true, { ...short, totalMs: 250 })).answer as UpstreamAnswer;
+  const endless = (await call(true, { ...short, streamIdleMs: 5_000, totalMs: 250 })).answer as UpstreamAnswer;
   t.match((await drain(endless)).failure, timedOut(/total/));
   await provider.waitFor((ledger) => ledger.every(({ clientClosedAtMs }) => clientClosedAtMs !== undefined));
 });
