@@ -37,7 +37,7 @@ export interface Compared {
 const TURNS = [0, 1, 1, 0, 1, 0, 0, 1];
 const PACED_TURNS = [0, 1];
 const FOREIGN_CORES = 0.25;
-// In turns: a gateway that idled for ten seconds while the other one was warmed up cost 12 % more afterwards.
+// In turns, so that neither has idled for long when it is measured.
 const WARM_TURNS = 4;
 
 /** Measures all workloads with the gateways of both trees. */
