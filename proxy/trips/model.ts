@@ -245,8 +245,8 @@ function askTargets(trip: ModelTrip, parts: ModelParts): Delivery | Promise<Deli
     return followed(paid, () => {
       if (own !== undefined) return ownDelivery(own, row.surface, exchange.id);
       const { expected, caller } = trip;
-      const from = { consumer, labels: caller.labels };
-      const routed = { ...row, call, keyMark, route, translated, rescue, ...from, guarding: rails, expected };
+      const { labels } = caller;
+      const routed = { ...row, call, keyMark, route, translated, rescue, consumer, labels, guarding: rails, expected };
       return attempt(routed, { exchange, failed }, parts, (accepted) => {
         trip.accepted = accepted;
         const { delivery, usage } = deliver(rescuable(accepted, trip, parts), trip, parts);
